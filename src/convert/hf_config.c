@@ -142,7 +142,10 @@ static tt_status read_sizes(tt_hf_config *c, const json_t *root, tt_error *err)
     c->num_key_value_heads = c->num_attention_heads;
     TT_TRY(get_size(root, "num_key_value_heads", &c->num_key_value_heads, err));
     TT_TRY(get_size(root, "head_dim", &c->head_dim, err));
-    if (c->head_dim == 0 && c->hidden_size % c->num_attention_heads != 0)
+    if (c->num_attention_heads % c->num_key_value_heads != 0)
+        st = tt_fail(err, TT_ERR_DATA, "num_attention_heads %lld is not a multiple of num_key_value_heads %lld",
+                     (long long)c->num_attention_heads, (long long)c->num_key_value_heads);
+    else if (c->head_dim == 0 && c->hidden_size % c->num_attention_heads != 0)
         st = tt_fail(err, TT_ERR_DATA, "hidden_size %lld is not a multiple of num_attention_heads %lld and there is no head_dim",
                      (long long)c->hidden_size, (long long)c->num_attention_heads);
     else if (c->head_dim == 0)

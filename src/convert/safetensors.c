@@ -101,6 +101,22 @@ static tt_status read_at(const tt_safetensors *f, void *dst, size_t bytes, int64
     return TT_OK;
 }
 
+/* Names are C strings here: an escaped NUL is spelled as the text \u0000, that is, its backslash is doubled. The text has
+ * room for one more byte per escape. Returns the new length. */
+static size_t spell_nul(char *text, size_t n)
+{
+    for (size_t i = 0; i + 5 < n; i++) {
+        if (text[i] != '\\')
+            continue;
+        if (memcmp(text + i, "\\u0000", 6) == 0) {
+            memmove(text + i + 1, text + i, n - i);
+            n++;
+        }
+        i++; /* the character behind a backslash begins no escape */
+    }
+    return n;
+}
+
 /* The header as text, checked as far as JSON does not: its length, its first byte, nothing but spaces behind it. */
 static tt_status load_header(tt_safetensors *f, tt_error *err)
 {
@@ -124,7 +140,7 @@ static tt_status load_header(tt_safetensors *f, tt_error *err)
                        (unsigned long long)n, (long long)sb.st_size, TT_ST_HEADER_MAX);
     f->data_at = 8 + (int64_t)n;
     f->data_bytes = (int64_t)sb.st_size - f->data_at;
-    text = malloc(n + 1);
+    text = malloc(n + n / 6 + 1);
     if (!text)
         return tt_fail(err, TT_ERR_NOMEM, "no memory for a header of %llu bytes", (unsigned long long)n);
     TT_TRY(read_at(f, text, n, 8, err));
@@ -135,7 +151,7 @@ static tt_status load_header(tt_safetensors *f, tt_error *err)
         goto out;
     }
     json_error_t je;
-    f->header = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &je);
+    f->header = json_loadb(text, spell_nul(text, n), JSON_REJECT_DUPLICATES, &je);
     if (!f->header)
         st = tt_fail(err, TT_ERR_DATA, "the header is not valid JSON: %s (byte %d of the header)", je.text, je.position);
 out:

@@ -1,8 +1,9 @@
 /* safetensors files: a JSON header (name, dtype, shape, byte range), then the tensors' bytes end to end.
  *
  * The reader refuses what the published rules refuse, before it allocates anything by a size found in the file. It is
- * stricter than the common library in five places, on purpose: white space before the object, a name given twice, a
- * null "__metadata__" and a tensor that is a list are refused, and so is a tensor name with a NUL character (C strings).
+ * stricter than the common library in five places, on purpose: white space before the object, a name or a metadata key
+ * given twice, a null "__metadata__" and a tensor that is a list are refused. A NUL in a name or a metadata value reads as
+ * the six characters \u0000, since they are C strings here.
  * Unknown keys inside a tensor are ignored. Values are not looked at.
  * The writer gives the common library's bytes for the same tensors and at most one metadata key. */
 #ifndef TT_CONVERT_SAFETENSORS_H
@@ -32,7 +33,7 @@ int tt_safetensors_count(const tt_safetensors *file);
 const tt_safetensors_entry *tt_safetensors_at(const tt_safetensors *file, int i);
 /** The tensor of that name, or NULL. */
 const tt_safetensors_entry *tt_safetensors_find(const tt_safetensors *file, const char *name);
-/** Value of a "__metadata__" key, or NULL; ends at its first NUL character. */
+/** Value of a "__metadata__" key, or NULL. */
 const char *tt_safetensors_metadata(const tt_safetensors *file, const char *key);
 
 /** The element type as titan's, 0 and *out set; -1 when titan does not compute with it (fp8, bool, …). */
