@@ -29,8 +29,14 @@ tt_status tt_fail_context(tt_error *err, tt_status code, const char *format, ...
         va_start(ap, format);
         int n = vsnprintf(text, sizeof text, format, ap);
         va_end(ap);
-        if (n >= 0 && (size_t)n < sizeof text)
-            snprintf(text + n, sizeof text - (size_t)n, ": %s", err->text);
+        size_t at = n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
+        const char *part[] = {": ", err->text};
+        for (int i = 0; i < 2; i++) { /* what does not fit is cut */
+            size_t len = strnlen(part[i], sizeof text - 1 - at);
+            memcpy(text + at, part[i], len);
+            at += len;
+        }
+        text[at] = 0;
         memcpy(err->text, text, sizeof text);
         err->code = code;
     }
