@@ -171,14 +171,12 @@ tt_status tt_device_create_cpu(int n_threads, tt_device **device, tt_error *err)
     c->base.table = &cpu_table;
     c->base.profile = tt_device_cpu_profile(n_threads);
     c->base.kernel = tt_cpu_kernel;
-    c->base.pool = tt_pool_create(c->base.profile.n_threads);
-    if (!c->base.pool) {
+    tt_status st = tt_pool_create(c->base.profile.n_threads, &c->base.pool, err);
+    if (st == TT_OK)
+        *device = &c->base;
+    else
         free(c);
-        return tt_fail(err, TT_ERR_DEVICE, "the CPU device cannot start %d threads; set device.threads to fewer",
-                       n_threads);
-    }
-    *device = &c->base;
-    return TT_OK;
+    return st;
 }
 
 void tt_device_destroy(tt_device **device)

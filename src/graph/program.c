@@ -6,7 +6,7 @@
 
 static const char *const part_names[TT_N_PARTS] = {
     "init",   "restore",    "begin", "forward",  "backward", "reduce",   "update",
-    "eval_begin", "eval", "eval_end", "logits", "generate", "snapshot"};
+    "eval_begin", "eval", "eval_end", "logits", "generate", "snapshot", "grads"};
 
 tt_program *tt_program_create(const tt_mesh *mesh)
 {

@@ -90,6 +90,7 @@ typedef enum tt_part_id {
     TT_PART_LOGITS,   /* forward only, logits */
     TT_PART_GENERATE, /* forward only, logits of one row */
     TT_PART_SNAPSHOT, /* state -> host */
+    TT_PART_GRADS,    /* gradients' shards -> host: checks and diagnosis */
     TT_N_PARTS
 } tt_part_id;
 

@@ -468,6 +468,7 @@ static void write_snapshot(tt_program *p)
         tt_vid all[] = {p->state[b].master, p->state[b].exp_avg, p->state[b].exp_avg_sq};
         emit(p, TT_PART_SNAPSHOT, TT_OP_fetch, b, 3, all, 0, NULL);
         emit(p, TT_PART_RESTORE, TT_OP_feed, b, 0, NULL, 3, all);
+        emit(p, TT_PART_GRADS, TT_OP_fetch, b, 1, &p->state[b].grad, 0, NULL);
     }
 }
 
