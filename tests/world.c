@@ -1,97 +1,108 @@
-/* The launcher decision as a table of environments, and the world of one rank. */
+/* How a start is recognised from the environment, and the world of one rank. */
 #include "tap.h"
+
 #include "world/world_priv.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* "A=1 B=2" as an environment. */
-static const char *from_text(void *ctx, const char *name)
+static const char *const *fake; /* name, value, …, NULL */
+
+static const char *fake_env(const char *name)
 {
-    static char value[64];
-    size_t n = strlen(name);
-    for (const char *at = ctx; (at = strstr(at, name)) != NULL; at += n)
-        if (at[n] == '=' && (at == (char *)ctx || at[-1] == ' ')) {
-            size_t len = strcspn(at + n + 1, " ");
-            memcpy(value, at + n + 1, len);
-            value[len] = '\0';
-            return value;
-        }
+    for (int i = 0; fake[i]; i += 2)
+        if (strcmp(fake[i], name) == 0)
+            return fake[i + 1];
     return NULL;
 }
 
-static void test_refused(const char *env, const char *want)
+static void refused(const char *const *vars, const char *text, const char *what)
 {
+    tt_launch l;
     tt_error err = {0};
-    tt_launch launch = TT_LAUNCH_SINGLE;
-    is_int(tt_launch_decide(from_text, (void *)env, &launch, &err), TT_ERR_LAUNCH, "refused: %s", env);
-    is_str(err.text, want, "and says why");
+    fake = vars;
+    is_int(tt_launch_detect(fake_env, &l, &err), TT_ERR_LAUNCH, "%s is refused", what);
+    is_str(err.text, text, "%s: the message", what);
 }
 
-static void test_accepted(const char *env, tt_launch want)
+static void accepted(const char *const *vars, int mpi, int expected, int local, const char *how)
 {
-    tt_launch launch = (tt_launch)7;
+    tt_launch l;
     tt_error err = {0};
-    is_int(tt_launch_decide(from_text, (void *)env, &launch, &err), TT_OK, "accepted: '%s'", env);
-    is_int(launch, want, "as %s", want == TT_LAUNCH_MPI ? "mpi" : "single");
+    fake = vars;
+    is_int(tt_launch_detect(fake_env, &l, &err), TT_OK, "%s is accepted", how);
+    ok(l.mpi == mpi && l.expected == expected && l.local_ranks == local, "%s: mpi %d, %d ranks, %d here", how, l.mpi,
+       l.expected, l.local_ranks);
+    is_str(l.how, how, "%s: its name", how);
 }
 
-#define BARE(job, n) "started bare in job " job ", which has " n " tasks: this one process would train alone;" \
-    " start it with `srun --mpi=pmix titan-train …` (or `srun --mpi=pmix -n 1 …` for one rank)"
+#define ENV(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static void test_launchers(void)
+static void test_launch(void)
 {
-    test_refused("SLURM_JOB_ID=12 SLURM_NTASKS=4 SLURM_PROCID=0", BARE("12", "4"));
-    test_refused("SLURM_JOB_ID=12 SLURM_NTASKS_PER_NODE=2 SLURM_JOB_NUM_NODES=2", BARE("12", "4"));
-    test_refused("SLURM_JOB_ID=12 SLURM_TASKS_PER_NODE=2(x2),1", BARE("12", "5"));
-    test_refused("SLURM_JOB_ID=12 SLURM_STEP_ID=3 SLURM_STEP_NUM_TASKS=8",
-                 "cannot join the 8 tasks of step 3: srun started them without PMIx (PMIX_NAMESPACE is not set);"
-                 " add --mpi=pmix to the srun line (`srun --mpi=list` shows what this cluster has)");
-    test_refused("PMI_SIZE=4 PMI_RANK=1",
-                 "cannot join 4 ranks: the launcher speaks PMI (PMI_SIZE=4), not PMIx; use Open MPI's"
-                 " `mpirun -n 4 titan-train …` or `srun --mpi=pmix`");
-    test_accepted("", TT_LAUNCH_SINGLE);
-    test_accepted("SLURM_JOB_ID=12 SLURM_NTASKS=1", TT_LAUNCH_SINGLE);
-    test_accepted("SLURM_JOB_ID=12 SLURM_TASKS_PER_NODE=1", TT_LAUNCH_SINGLE);
-    test_accepted("SLURM_JOB_ID=12 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=1 SLURM_NTASKS=1", TT_LAUNCH_SINGLE);
-    test_accepted("PMIX_NAMESPACE=slurm.pmix.12.0 PMIX_RANK=3 SLURM_JOB_ID=12 SLURM_NTASKS=4", TT_LAUNCH_MPI);
-    test_accepted("OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_RANK=1", TT_LAUNCH_MPI);
-    test_accepted("PMIX_RANK=3", TT_LAUNCH_SINGLE);
-    is_int(tt_launch_rank(from_text, "SLURM_STEP_ID=0 SLURM_PROCID=3"), 3, "rank from srun");
-    is_int(tt_launch_rank(from_text, "SLURM_PROCID=3"), 0, "the batch shell's own variables are no rank");
-    is_int(tt_launch_local_size(from_text, "SLURM_STEP_ID=0 SLURM_STEP_TASKS_PER_NODE=4(x3),2"), 4, "ranks on a node, srun");
-    is_int(tt_launch_local_size(from_text, "OMPI_COMM_WORLD_LOCAL_SIZE=6"), 6, "ranks on a node, mpirun");
-    is_int(tt_launch_local_size(from_text, "SLURM_STEP_ID=0 SLURM_STEP_TASKS_PER_NODE=junk"), 0, "unreadable is unknown");
+    refused(ENV("SLURM_JOB_ID", "7", "SLURM_STEP_ID", "0", "SLURM_STEP_NUM_TASKS", "16", "SLURM_NTASKS", "16"),
+            "joining the job: srun started 16 tasks without PMIx (PMIX_NAMESPACE is not set), so each would train alone; "
+            "add --mpi=pmix to srun ('srun --mpi=list' shows what it offers)",
+            "srun without PMIx");
+    refused(ENV("SLURM_JOB_ID", "7", "SLURM_NTASKS", "4", "SLURM_PROCID", "0"),
+            "joining the job: this batch script has 4 tasks (SLURM_NTASKS) but started one rank by itself; put 'srun "
+            "--mpi=pmix' before the program (or ask for --ntasks=1 to run alone)",
+            "bare in a batch script");
+    refused(ENV("SLURM_JOB_ID", "7", "SLURM_NTASKS_PER_NODE", "2", "SLURM_JOB_NUM_NODES", "3"),
+            "joining the job: this batch script has 6 tasks (SLURM_NTASKS) but started one rank by itself; put 'srun "
+            "--mpi=pmix' before the program (or ask for --ntasks=1 to run alone)",
+            "bare in a batch script that asked by node");
+    refused(ENV("PMI_SIZE", "2", "PMI_RANK", "0"),
+            "joining the job: a launcher announced PMI_SIZE=2 ranks, which is not the launcher of the MPI library this "
+            "program was built with; start it with Open MPI's mpirun or 'srun --mpi=pmix'",
+            "a foreign launcher");
+    accepted(ENV("HOME", "/"), 0, 0, 0, "no launcher");
+    accepted(ENV("OMPI_COMM_WORLD_SIZE", "4", "OMPI_COMM_WORLD_LOCAL_SIZE", "2"), 1, 4, 2, "mpirun");
+    accepted(ENV("SLURM_JOB_ID", "7", "SLURM_NTASKS", "4", "OMPI_COMM_WORLD_SIZE", "4"), 1, 4, 0, "mpirun");
+    accepted(ENV("PMIX_NAMESPACE", "slurm.pmix.7.0", "PMIX_RANK", "3", "SLURM_STEP_ID", "0", "SLURM_STEP_NUM_TASKS", "16",
+                 "SLURM_STEP_TASKS_PER_NODE", "8(x2)"),
+             1, 16, 8, "srun");
+    accepted(ENV("SLURM_STEP_ID", "0", "SLURM_STEP_NUM_TASKS", "1"), 0, 0, 0, "srun, one task");
+    accepted(ENV("SLURM_JOB_ID", "7", "SLURM_NTASKS", "1"), 0, 0, 0, "batch script, one task");
 }
 
-static void test_single(void)
+static void test_alone(void)
 {
-    tt_world w = {0};
+    tt_world *w = NULL;
     tt_error err = {0};
-    tt_boot_single(&w);
-    is_int(tt_world_size(&w), 1, "one rank");
-    is_str(tt_world_launcher(&w), "single", "alone");
-    ok(tt_world_mpi_comm(&w) == NULL, "without MPI");
-    int64_t x[2] = {3, -4};
-    tt_world_sum_i64(&w, x, 2);
-    tt_world_max_i64(&w, x, 2);
-    ok(x[0] == 3 && x[1] == -4, "sums of one rank are its own");
+    is_int(tt_world_open(&w, &err), TT_OK, "a world of one opens");
+    if (!w)
+        return;
+    ok(tt_world_rank(w) == 0 && tt_world_size(w) == 1 && tt_world_nodes(w) == 1, "one rank on one node");
+    ok(tt_world_local_rank(w) == 0 && tt_world_local_size(w) == 1 && tt_world_node(w) == 0, "one rank on this node");
+    is_str(tt_world_launcher(w), "single", "its launcher");
+    ok(tt_world_mpi_comm(w) == NULL, "no MPI communicator");
+    int64_t n[2] = {3, -4};
+    tt_world_sum_i64(w, n, 2);
+    tt_world_max_i64(w, n, 2);
+    tt_world_broadcast(w, n, sizeof n, 0);
+    tt_world_barrier(w);
+    ok(n[0] == 3 && n[1] == -4, "collectives of one rank keep the values");
     void *all = NULL;
-    size_t offsets[2] = {9, 9};
-    is_int(tt_world_gather(&w, "abc", 3, &all, offsets, &err), TT_OK, "gather alone");
-    ok(all && memcmp(all, "abc", 3) == 0 && offsets[0] == 0 && offsets[1] == 3, "gives its own bytes");
+    size_t off[2] = {9, 9};
+    is_int(tt_world_gather(w, "abc", 3, &all, off, &err), TT_OK, "gather");
+    ok(all && off[0] == 0 && off[1] == 3 && memcmp(all, "abc", 3) == 0, "gather keeps the bytes");
     free(all);
-    is_int(tt_world_agree(&w, TT_OK, &err), TT_OK, "no error, no error");
-    tt_fail(&err, TT_ERR_IO, "disk full");
-    is_int(tt_world_agree(&w, TT_ERR_IO, &err), TT_ERR_IO, "own error");
-    is_str(err.text, "disk full", "without a rank in front");
-    tt_world *none = NULL;
-    is_int(tt_world_close(&none, TT_OK, NULL), TT_OK, "closing no world without an error is silent");
+    tt_fail(&err, TT_ERR_DATA, "as it was");
+    is_int(tt_world_agree(w, TT_ERR_DATA, &err), TT_ERR_DATA, "agreeing alone keeps the status");
+    is_str(err.text, "as it was", "agreeing alone keeps the text");
+    is_int(tt_world_close(&w, TT_OK, NULL), TT_OK, "the world closes");
+    ok(w == NULL, "and is gone");
+    is_int(tt_world_close(&w, TT_OK, NULL), TT_OK, "closing no world is allowed");
 }
 
 int main(void)
 {
-    test_launchers();
-    test_single();
+    static const char *const launchers[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE", "PMIX_RANK", "SLURM_JOB_ID",
+                                            "SLURM_STEP_ID",        "SLURM_NTASKS",   "PMI_SIZE"};
+    for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++)
+        unsetenv(launchers[i]); /* the tests themselves may run inside a job */
+    test_launch();
+    test_alone();
     return done_testing();
 }

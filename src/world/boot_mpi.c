@@ -14,6 +14,7 @@ typedef struct {
     MPI_Comm comm;    /* collectives, and what comm_mpi duplicates */
     MPI_Comm control; /* agreements only */
     int rank, size;
+    int mine, first; /* of the agreement under way: a late one may still write here after we gave up */
 } mpi_world;
 
 static void barrier(void *ctx)
@@ -41,7 +42,7 @@ static void fold(void *ctx, void *data, int n, tt_fold kind)
 
 static void send_chunks(mpi_world *m, const char *p, size_t bytes)
 {
-    for (; bytes > 0;) {
+    while (bytes > 0) {
         size_t n = bytes < CHUNK ? bytes : CHUNK;
         MPI_Send(p, (int)n, MPI_BYTE, 0, TAG_COLLECT, m->comm);
         p += n;
@@ -51,7 +52,7 @@ static void send_chunks(mpi_world *m, const char *p, size_t bytes)
 
 static void recv_chunks(mpi_world *m, char *p, size_t bytes, int from)
 {
-    for (; bytes > 0;) {
+    while (bytes > 0) {
         size_t n = bytes < CHUNK ? bytes : CHUNK;
         MPI_Recv(p, (int)n, MPI_BYTE, from, TAG_COLLECT, m->comm, MPI_STATUS_IGNORE);
         p += n;
@@ -102,12 +103,10 @@ static int wait_done(MPI_Request *request, double limit_s)
 static int first_failing(void *ctx, int failed, double limit_s)
 {
     mpi_world *m = ctx;
-    /* static: a late agreement may still write here after we gave up and before the job is gone */
-    static int mine, first;
-    mine = failed ? m->rank : m->size;
+    m->mine = failed ? m->rank : m->size;
     MPI_Request request;
-    MPI_Iallreduce(&mine, &first, 1, MPI_INT, MPI_MIN, m->control, &request);
-    return wait_done(&request, limit_s) ? first : -1;
+    MPI_Iallreduce(&m->mine, &m->first, 1, MPI_INT, MPI_MIN, m->control, &request);
+    return wait_done(&request, limit_s) ? m->first : -1;
 }
 
 static void leave(void *ctx)

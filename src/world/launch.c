@@ -7,7 +7,7 @@
 static int number(const char *text)
 {
     long n = text ? strtol(text, NULL, 10) : 0; /* "8(x2)" is 8 */
-    return n > 0 && n < 1 << 30 ? (int)n : 0;
+    return n > 0 && n < 1 << 20 ? (int)n : 0;
 }
 
 tt_status tt_launch_detect(const char *(*get)(const char *name), tt_launch *launch, tt_error *err)
@@ -38,10 +38,12 @@ tt_status tt_launch_detect(const char *(*get)(const char *name), tt_launch *laun
         return TT_OK;
     }
     int tasks = number(get("SLURM_NTASKS"));
+    if (tasks == 0) /* not set in a batch script that asked by node */
+        tasks = number(get("SLURM_NTASKS_PER_NODE")) * number(get("SLURM_JOB_NUM_NODES"));
     if (get("SLURM_JOB_ID")) {
         if (tasks > 1)
             return tt_fail(err, TT_ERR_LAUNCH,
-                           "joining the job: this batch script has SLURM_NTASKS=%d tasks but started one rank by itself; "
+                           "joining the job: this batch script has %d tasks (SLURM_NTASKS) but started one rank by itself; "
                            "put 'srun --mpi=pmix' before the program (or ask for --ntasks=1 to run alone)",
                            tasks);
         launch->how = "batch script, one task";

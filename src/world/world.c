@@ -15,6 +15,8 @@
 #define CLOSE_LIMIT_S 5.0
 #define AGREE_LIMIT_S 60.0
 
+#define OTHERS_WAIT_S 4 /* mpirun takes a second or two to end a job */
+
 static const char *env(const char *name)
 {
     return getenv(name);
@@ -95,7 +97,7 @@ static tt_status close_without_world(tt_status st, const tt_error *err)
     if (st == TT_OK || (other && st == TT_ERR_LAUNCH))
         return st;
     if (other)
-        sleep(1);
+        sleep(OTHERS_WAIT_S);
     print_message(st, err ? err->text : "");
     return st;
 }
