@@ -10,9 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifndef TT_CONFIG_DIR
-#define TT_CONFIG_DIR "/usr/local/share/titan/configs"
-#endif
 #define COMMAND_LINE "command line"
 
 /* Where installed configs may be: $TITAN_ROOT, beside the program (a build tree or a moved installation), the data folder. */
@@ -26,7 +23,7 @@ static int config_folder(int i, char *path, size_t room)
         return root != NULL;
     }
     if (i == 4) {
-        snprintf(path, room, "%s", TT_CONFIG_DIR);
+        snprintf(path, room, "%s/configs", TT_PKGDATADIR);
         return 1;
     }
     ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
