@@ -298,12 +298,12 @@ void tt_config_help_mdoc(FILE *out)
             put_mdoc(out, allowed);
             fputs("; default ", out);
             put_mdoc(out, *k->default_text ? k->default_text : "unset");
-            fprintf(out, ").%s\n", status_text(k));
-            if (k->status == TT_KEY_IGNORED) {
-                fputs("Reason: ", out);
-                put_mdoc(out, k->note);
-                fputs(".\n", out);
-            }
+            fputs(").\n", out);
+            if (k->status == TT_KEY_BUILT)
+                continue;
+            fputs(k->status == TT_KEY_LATER ? "Another value is refused; not in this version: " : "No effect: ", out);
+            put_mdoc(out, k->note);
+            fputs(".\n", out);
         }
         if (items)
             fputs(".El\n", out);
