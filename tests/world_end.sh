@@ -31,7 +31,7 @@ check "an agreed error: exit code" [ $rc = 78 ]
 check "an agreed error: one message" said 'titan: error: rank 3: tp does not fit$'
 run all 4
 check "all stop: exit code" [ $rc = 75 ]
-check "all stop: one message" said 'titan: stopped: rank 0: checkpoint written at step 7$'
+check "all stop: one message" said 'titan: stopped: checkpoint written at step 7$'
 run one 4
 check "one rank fails while the others wait: exit code" [ $rc = 74 ]
 check "one rank fails while the others wait: its message" said 'titan: error: rank 2: a part is damaged$'

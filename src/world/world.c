@@ -131,7 +131,7 @@ static tt_status agree(tt_world *w, tt_status st, tt_error *err, double limit_s)
     tt_error theirs = {.code = st};
     if (first == w->rank && err)
         memcpy(theirs.text, err->text, sizeof theirs.text);
-    if (first == w->rank && !names_a_rank(theirs.text)) {
+    if (first == w->rank && st != TT_ERR_STOPPED && !names_a_rank(theirs.text)) { /* all ranks stop alike */
         if (!theirs.text[0])
             snprintf(theirs.text, sizeof theirs.text, "%s", tt_status_name(st));
         tt_fail_context(&theirs, st, "rank %d", w->rank);
