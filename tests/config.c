@@ -78,6 +78,8 @@ static void test_bad_files(void)
     refused_text("@include \"bad.cfg\"\n", "bad.cfg:1: includes are nested more than 10 deep; does a file include itself?");
     refused_text("training = { steps = 99999999999999999999; };",
                  "bad.cfg:1: 99999999999999999999 does not fit a 64-bit integer; write a smaller one");
+    refused_text("\ntraining = { steps = 99999999999999999999L; };",
+                 "bad.cfg:2: 99999999999999999999L does not fit a 64-bit integer; write a smaller one");
     refused_text("training = { global_batch_size = 12; local_batch_size = 8; };",
                  "training.global_batch_size = 12 (bad.cfg:1) does not fit training.local_batch_size = 8 (bad.cfg:1):"
                  " the global batch is a whole number of local batches; change one of them");

@@ -45,7 +45,7 @@ static size_t put_number(prepared *p, const char *text)
         int between = text[len] == '_' && len > 0 && isxdigit((unsigned char)text[len - 1]) && isxdigit((unsigned char)text[len + 1]);
         if (!between && n < sizeof digits - 1)
             digits[n++] = text[len];
-        if (len >= (size_t)sign && !isdigit((unsigned char)text[len]) && !between && !hex)
+        if (len >= (size_t)sign && !isdigit((unsigned char)text[len]) && !between && !hex && text[len] != 'L')
             is_int = 0;
     }
     digits[n] = '\0';
