@@ -21,7 +21,6 @@ static const struct {
     {"70B", 8192, 80, 64, 8, 1.3, 4096, 128256, 0},   {"405B", 16384, 126, 128, 8, 1.2, 4096, 128256, 0},
 };
 
-/* Hidden size of the SwiGLU: 2/3 of 4*dim, times a multiplier, rounded up. */
 int tt_llama_ffn_dim(int dim, double multiplier, int multiple_of)
 {
     int h = (int)(8.0 * dim / 3.0);
