@@ -113,13 +113,14 @@ static int put_integers(hid_t object, const char *name, const int64_t *values, i
 
 /* ---- files ---- */
 
-static hid_t create_file(const char *path)
+static hid_t create_file(const char *path, int n_objects)
 {
+    hsize_t records = (hsize_t)(n_objects < 1024 ? n_objects + 4 : 1024) * 1024; /* HDF5's own records in few places */
     hid_t access = H5Pcreate(H5P_FILE_ACCESS), file = -1;
     /* V18: attributes over 64 KiB and compact groups; not LATEST: such files refuse to open after a crash. Locks: some
      * parallel file systems have none, and the folder's protocol does not need them. */
     if (access >= 0 && H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V110) >= 0 &&
-        H5Pset_file_locking(access, 0, 1) >= 0 && H5Pset_meta_block_size(access, (hsize_t)1 << 20) >= 0 &&
+        H5Pset_file_locking(access, 0, 1) >= 0 && H5Pset_meta_block_size(access, records) >= 0 &&
         H5Pset_alignment(access, (hsize_t)1 << 16, 4096) >= 0)
         file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     if (access >= 0)
@@ -180,7 +181,7 @@ tt_status tt_h5_create_part(const char *path, const tt_ckpt_tensor *tensors, con
 {
     tt_status st = TT_OK;
     be_quiet();
-    hid_t links = link_plist(), file = create_file(path);
+    hid_t links = link_plist(), file = create_file(path, n);
     if (file < 0 || links < 0)
         st = fail(err, "create the file", path);
     for (int i = 0; i < n && st == TT_OK; i++)
@@ -237,7 +238,7 @@ tt_status tt_h5_create_index(const char *path, const tt_ckpt_manifest *manifest,
 {
     tt_status st = TT_OK;
     be_quiet();
-    hid_t links = link_plist(), file = create_file(path);
+    hid_t links = link_plist(), file = create_file(path, manifest->n_tensors);
     if (file < 0 || links < 0)
         st = fail(err, "create the file", path);
     for (int i = 0; i < manifest->n_tensors && st == TT_OK; i++)
