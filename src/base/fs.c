@@ -1,6 +1,8 @@
 /* See fs.h. */
 #include "base/fs.h"
 
+#include "base/log.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -237,24 +239,10 @@ struct tt_fs_lock {
     int fd;
 };
 
-/* The file stays after unlock: removing it would let two processes hold locks on two files of one name. */
-tt_status tt_fs_lock_take(const char *path, tt_fs_lock **lock, tt_error *err)
+/* The file says who holds it. */
+static tt_status keep_lock(int fd, const char *path, tt_fs_lock **lock, tt_error *err)
 {
-    char text[160] = "", host[65] = "";
-    *lock = NULL;
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return tt_fs_fail(err, "create lock file", path, errno);
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        int e = errno;
-        ssize_t n = pread(fd, text, sizeof text - 1, 0);
-        text[n > 0 ? strcspn(text, "\n") : 0] = '\0';
-        close(fd);
-        if (e != EWOULDBLOCK)
-            return tt_fs_fail(err, "lock", path, e);
-        return tt_fail(err, TT_ERR_IO, "%s is held by another job (%s): two jobs cannot write one folder;"
-                       " wait for it or choose another job.dump_folder", path, text[0] ? text : "unknown");
-    }
+    char text[160], host[65] = "";
     *lock = malloc(sizeof **lock);
     if (!*lock) {
         close(fd);
@@ -265,10 +253,37 @@ tt_status tt_fs_lock_take(const char *path, tt_fs_lock **lock, tt_error *err)
     const char *job = getenv("SLURM_JOB_ID");
     int n = snprintf(text, sizeof text, "host %s, pid %ld%s%.40s\n", host, (long)getpid(), job ? ", SLURM job " : "", job ? job : "");
     if (ftruncate(fd, 0) != 0 || pwrite(fd, text, (size_t)n, 0) != n) {
+        int e = errno;
         tt_fs_unlock(lock);
-        return tt_fs_fail(err, "write", path, errno);
+        return tt_fs_fail(err, "write", path, e);
     }
     return TT_OK;
+}
+
+/* The file stays after unlock: removing it would let two processes hold locks on two files of one name. */
+tt_status tt_fs_lock_take(const char *path, tt_fs_lock **lock, tt_error *err)
+{
+    char text[160] = "";
+    *lock = NULL;
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return tt_fs_fail(err, "create lock file", path, errno);
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        int e = errno;
+        if (e == ENOSYS || e == ENOLCK || e == EOPNOTSUPP) {
+            tt_log_all(WARN, "cannot lock %s: %s; this file system has no locks, so nothing keeps a second job out", path,
+                       strerror(e));
+            return keep_lock(fd, path, lock, err);
+        }
+        ssize_t n = pread(fd, text, sizeof text - 1, 0);
+        text[n > 0 ? strcspn(text, "\n") : 0] = '\0';
+        close(fd);
+        if (e != EWOULDBLOCK)
+            return tt_fs_fail(err, "lock", path, e);
+        return tt_fail(err, TT_ERR_IO, "%s is held by another job (%s): two jobs cannot write one folder;"
+                       " wait for it or choose another job.dump_folder", path, text[0] ? text : "unknown");
+    }
+    return keep_lock(fd, path, lock, err);
 }
 
 void tt_fs_unlock(tt_fs_lock **lock)

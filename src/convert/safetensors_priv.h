@@ -1,14 +1,15 @@
-/* Shared by the reader and the writer of safetensors. */
+/* Shared by the safetensors reader and writer: the table of element types. */
 #ifndef TT_CONVERT_SAFETENSORS_PRIV_H
 #define TT_CONVERT_SAFETENSORS_PRIV_H
 
 #include <stdint.h>
 
-/** Place of a dtype in the library's writing order (0 = first), -1 when unknown. */
-int tt_safetensors_order(const char *dtype);
+#define TT_ST_HEADER_MAX 100000000 /* the published limit of the header's length */
 
-/** Bytes of shape[ndim] elements of `bits`; -1 on overflow or when they are no whole number of bytes.
- *  Dims of 0 do not hide an overflow of the others. */
-int64_t tt_safetensors_size(int bits, int ndim, const int64_t *shape);
+/** Bits of one element, or 0 for an unknown type. *rank (may be NULL) is its place in the writer's order. */
+int tt_st_bits(const char *dtype, int *rank);
+
+/** Bytes of a tensor, or -1: unknown type, negative dim, overflow, or bits that do not fill whole bytes. */
+int64_t tt_st_bytes(const char *dtype, int ndim, const int64_t *shape);
 
 #endif

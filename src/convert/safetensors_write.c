@@ -1,158 +1,210 @@
-/* See safetensors.h: the writer, whose files equal the reference library's byte for byte (with one metadata key). */
+/* See safetensors.h: the writer. The header is built first, so every byte's place is known before any data comes. */
 #include "convert/safetensors.h"
 #include "convert/safetensors_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A string as JSON: raw UTF-8, only '"', '\' and controls escaped. */
-static void put_string(FILE *out, const char *s)
+typedef struct slot {
+    const tt_safetensors_spec *spec;
+    int index, rank; /* place in the caller's list; place of its dtype */
+} slot;
+
+struct tt_safetensors_writer {
+    char *path, *temporary;
+    int fd, n;
+    int64_t data_at, wanted, given; /* bytes of data */
+    int64_t *begin, *bytes;         /* per tensor of the caller's list */
+};
+
+static int compare_slots(const void *a, const void *b)
 {
-    static const char plain[] = "btn?fr"; /* \b \t \n (\v has none) \f \r */
+    const slot *x = a, *y = b;
+    return x->rank != y->rank ? x->rank - y->rank : strcmp(x->spec->name, y->spec->name);
+}
+
+static int compare_slot_names(const void *a, const void *b)
+{
+    return strcmp(((const slot *)a)->spec->name, ((const slot *)b)->spec->name);
+}
+
+/* JSON text of a name: raw UTF-8, only quotes, backslashes and controls escaped. */
+static void put_name(FILE *out, const char *name)
+{
     fputc('"', out);
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (c == '"' || c == '\\')
-            fprintf(out, "\\%c", c);
-        else if (c >= 8 && c <= 13 && c != 11)
-            fprintf(out, "\\%c", plain[c - 8]);
-        else if (c < 0x20)
-            fprintf(out, "\\u%04x", c);
+    for (const unsigned char *p = (const unsigned char *)name; *p; p++) {
+        const char *at = strchr("\"\\\b\f\n\r\t", *p);
+        if (at)
+            fprintf(out, "\\%c", "\"\\bfnrt"[at - "\"\\\b\f\n\r\t"]);
+        else if (*p < 32)
+            fprintf(out, "\\u%04x", *p);
         else
-            fputc(c, out);
+            fputc(*p, out);
     }
     fputc('"', out);
 }
 
-static int canonical(const void *a, const void *b)
+/* The header's text (malloc'd) for the sorted slots; fills begin and bytes. */
+static char *make_header(tt_safetensors_writer *w, const slot *slots, size_t *length)
 {
-    const tt_safetensors_item *x = *(const tt_safetensors_item *const *)a, *y = *(const tt_safetensors_item *const *)b;
-    int c = tt_safetensors_order(x->dtype) - tt_safetensors_order(y->dtype);
-    return c ? c : strcmp(x->name, y->name);
+    char *text = NULL;
+    FILE *out = open_memstream(&text, length);
+    if (!out)
+        return NULL;
+    fputs("{\"__metadata__\":{\"format\":\"pt\"}", out);
+    for (int i = 0; i < w->n; i++) {
+        const tt_safetensors_spec *s = slots[i].spec;
+        int64_t bytes = tt_st_bytes(s->dtype, s->ndim, s->shape);
+        w->begin[slots[i].index] = w->wanted;
+        w->bytes[slots[i].index] = bytes;
+        fputc(',', out);
+        put_name(out, s->name);
+        fprintf(out, ":{\"dtype\":\"%s\",\"shape\":[", s->dtype);
+        for (int d = 0; d < s->ndim; d++)
+            fprintf(out, "%s%lld", d ? "," : "", (long long)s->shape[d]);
+        fprintf(out, "],\"data_offsets\":[%lld,%lld]}", (long long)w->wanted, (long long)(w->wanted + bytes));
+        w->wanted += bytes;
+    }
+    fputc('}', out);
+    long end = ftell(out);
+    for (; end % 8; end++)
+        fputc(' ', out);
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
 }
 
-static int names(const void *a, const void *b)
-{
-    return strcmp((*(const tt_safetensors_item *const *)a)->name, (*(const tt_safetensors_item *const *)b)->name);
-}
-
-static tt_status check_items(const char *path, const tt_safetensors_item **order, int n, tt_error *err)
+static tt_status check_specs(const char *path, slot *slots, const tt_safetensors_spec *tensors, int n, tt_error *err)
 {
     for (int i = 0; i < n; i++) {
-        int bits = tt_safetensors_bits(order[i]->dtype, NULL);
-        if (!bits)
-            return tt_fail(err, TT_ERR_DTYPE, "writing %s: tensor \"%.200s\" has dtype \"%.40s\", which safetensors does not "
-                           "know", path, order[i]->name, order[i]->dtype);
-        if (tt_safetensors_size(bits, order[i]->ndim, order[i]->shape) < 0)
-            return tt_fail(err, TT_ERR_SHAPE, "writing %s: the shape of tensor \"%.200s\" overflows or is no whole number of "
-                           "bytes", path, order[i]->name);
+        const tt_safetensors_spec *s = &tensors[i];
+        slots[i] = (slot){.spec = s, .index = i};
+        json_t *text = json_string(s->name); /* NULL when it is not UTF-8 */
+        int good = text && strcmp(s->name, "__metadata__") != 0;
+        json_decref(text);
+        if (!good || !tt_st_bits(s->dtype, &slots[i].rank) || tt_st_bytes(s->dtype, s->ndim, s->shape) < 0)
+            return tt_fail(err, TT_ERR_DATA, "writing %s: tensor \"%.200s\" of dtype \"%.40s\" has no valid name, dtype or shape",
+                           path, s->name, s->dtype);
     }
-    qsort(order, (size_t)n, sizeof *order, names);
-    for (int i = 0; i < n; i++)
-        if (strcmp(order[i]->name, "__metadata__") == 0 || (i && strcmp(order[i]->name, order[i - 1]->name) == 0))
-            return tt_fail(err, TT_ERR_DATA, "writing %s: the tensor name \"%.200s\" is given twice or reserved; names must "
-                           "be unique", path, order[i]->name);
-    qsort(order, (size_t)n, sizeof *order, canonical);
+    qsort(slots, (size_t)n, sizeof *slots, compare_slot_names);
+    for (int i = 1; i < n; i++)
+        if (compare_slot_names(&slots[i - 1], &slots[i]) == 0)
+            return tt_fail(err, TT_ERR_DATA, "writing %s: tensor \"%.200s\" is given twice; write tied tensors once",
+                           path, slots[i].spec->name);
+    qsort(slots, (size_t)n, sizeof *slots, compare_slots);
     return TT_OK;
 }
 
-static int64_t item_bytes(const tt_safetensors_item *item)
+static tt_status write_at(tt_safetensors_writer *w, const void *data, int64_t bytes, int64_t at, tt_error *err)
 {
-    return tt_safetensors_size(tt_safetensors_bits(item->dtype, NULL), item->ndim, item->shape);
+    const char *p = data;
+    while (bytes > 0) {
+        size_t piece = bytes < (1 << 30) ? (size_t)bytes : (size_t)1 << 30;
+        ssize_t got = pwrite(w->fd, p, piece, (off_t)at);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return tt_fail(err, TT_ERR_IO, "writing %s at byte %lld failed: %s", w->temporary, (long long)at,
+                           strerror(got < 0 ? errno : ENOSPC));
+        p += got;
+        at += got;
+        bytes -= got;
+    }
+    return TT_OK;
 }
 
-static void put_header(FILE *out, const tt_safetensors_item *const *order, int n, const char *const *metadata,
-                       int n_metadata)
-{
-    int64_t at = 0;
-    const char *comma = "";
-    fputc('{', out);
-    for (int i = 0; i < n_metadata; i++) {
-        fputs(i ? "," : "\"__metadata__\":{", out);
-        put_string(out, metadata[2 * i]);
-        fputc(':', out);
-        put_string(out, metadata[2 * i + 1]);
-        comma = "},";
-    }
-    for (int i = 0; i < n; i++) {
-        int64_t bytes = item_bytes(order[i]);
-        fputs(comma, out);
-        comma = ",";
-        put_string(out, order[i]->name);
-        fprintf(out, ":{\"dtype\":\"%s\",\"shape\":[", order[i]->dtype);
-        for (int d = 0; d < order[i]->ndim; d++)
-            fprintf(out, "%s%lld", d ? "," : "", (long long)order[i]->shape[d]);
-        fprintf(out, "],\"data_offsets\":[%lld,%lld]}", (long long)at, (long long)(at + bytes));
-        at += bytes;
-    }
-    fputs(n == 0 && n_metadata > 0 ? "}}" : "}", out);
-}
-
-static int put_file(FILE *out, const char *header, size_t header_bytes, const tt_safetensors_item *const *order, int n)
-{
-    size_t padded = (header_bytes + 7) / 8 * 8;
-    unsigned char head[8];
-    for (int i = 0; i < 8; i++)
-        head[i] = (unsigned char)((uint64_t)padded >> 8 * i);
-    if (fwrite(head, 1, 8, out) != 8 || fwrite(header, 1, header_bytes, out) != header_bytes)
-        return -1;
-    for (size_t i = header_bytes; i < padded; i++)
-        if (fputc(' ', out) == EOF)
-            return -1;
-    for (int i = 0; i < n; i++) {
-        size_t bytes = (size_t)item_bytes(order[i]);
-        if (bytes && fwrite(order[i]->data, 1, bytes, out) != bytes)
-            return -1;
-    }
-    return fflush(out) == 0 && fsync(fileno(out)) == 0 ? 0 : -1;
-}
-
-tt_status tt_safetensors_write(const char *path, const tt_safetensors_item *items, int n, const char *const *metadata,
-                               int n_metadata, tt_error *err)
+tt_status tt_safetensors_create(const char *path, const tt_safetensors_spec *tensors, int n,
+                                tt_safetensors_writer **writer, tt_error *err)
 {
     tt_status st = TT_OK;
-    char temporary[PATH_MAX], *header = NULL;
-    size_t header_bytes = 0;
-    FILE *text = NULL, *out = NULL;
-    const tt_safetensors_item **order = malloc(sizeof *order * ((size_t)n + 1));
-    if (!order)
-        return tt_fail(err, TT_ERR_NOMEM, "writing %s: no memory for %d names", path, n);
-    for (int i = 0; i < n; i++)
-        order[i] = &items[i];
-    TT_TRY(check_items(path, order, n, err));
-    text = open_memstream(&header, &header_bytes);
-    if (text)
-        put_header(text, order, n, metadata, n_metadata);
-    if (!text || fclose(text) != 0) {
-        st = tt_fail(err, TT_ERR_NOMEM, "writing %s: no memory for the header", path);
+    char *header = NULL;
+    size_t length = 0;
+    slot *slots = calloc((size_t)n + 1, sizeof *slots);
+    tt_safetensors_writer *w = calloc(1, sizeof *w);
+    *writer = NULL;
+    if (w)
+        *w = (tt_safetensors_writer){.fd = -1, .n = n, .path = strdup(path), .temporary = malloc(strlen(path) + 5),
+                                     .begin = calloc((size_t)n + 1, 8), .bytes = calloc((size_t)n + 1, 8)};
+    if (!slots || !w || !w->path || !w->temporary || !w->begin || !w->bytes) {
+        st = tt_fail(err, TT_ERR_NOMEM, "writing %s: no memory for the list of %d tensors", path, n);
         goto out;
     }
-    if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= (int)sizeof temporary) {
-        st = tt_fail(err, TT_ERR_IO, "writing %.200s…: the path is longer than %d characters", path, PATH_MAX - 5);
+    sprintf(w->temporary, "%s.tmp", path);
+    TT_TRY(check_specs(path, slots, tensors, n, err));
+    header = make_header(w, slots, &length);
+    if (!header || length > TT_ST_HEADER_MAX) {
+        st = tt_fail(err, TT_ERR_DATA, "writing %s: a header of %zu bytes is over the format's limit of %d; use more files",
+                     path, length, TT_ST_HEADER_MAX);
         goto out;
     }
-    out = fopen(temporary, "wb");
-    int failed = !out || put_file(out, header, header_bytes, order, n) != 0;
-    int why = errno;
-    if (out && fclose(out) != 0 && !failed) {
-        failed = 1;
-        why = errno;
+    w->fd = open(w->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (w->fd < 0) {
+        st = tt_fail(err, TT_ERR_IO, "cannot create %s: %s; check the folder and its permissions", w->temporary,
+                     strerror(errno));
+        goto out;
     }
-    if (!failed && rename(temporary, path) != 0) {
-        failed = 1;
-        why = errno;
-    }
-    if (failed) {
-        if (out)
-            unlink(temporary);
-        st = tt_fail(err, TT_ERR_IO, "writing %s: %s; free space or choose another folder", path, strerror(why));
-    }
+    unsigned char prefix[8];
+    for (int i = 0; i < 8; i++)
+        prefix[i] = (unsigned char)((uint64_t)length >> 8 * i);
+    w->data_at = 8 + (int64_t)length;
+    TT_TRY(write_at(w, prefix, 8, 0, err));
+    TT_TRY(write_at(w, header, (int64_t)length, 8, err));
 out:
     free(header);
-    free(order);
+    free(slots);
+    if (st != TT_OK)
+        tt_safetensors_abandon(&w);
+    *writer = w;
     return st;
+}
+
+tt_status tt_safetensors_put(tt_safetensors_writer *writer, int i, int64_t offset, const void *data, int64_t bytes,
+                             tt_error *err)
+{
+    if (i < 0 || i >= writer->n || offset < 0 || bytes < 0 || offset > writer->bytes[i] - bytes)
+        return tt_fail(err, TT_ERR_SHAPE, "writing %s: bytes %lld to %lld do not lie in tensor %d", writer->path,
+                       (long long)offset, (long long)(offset + bytes), i);
+    writer->given += bytes;
+    return write_at(writer, data, bytes, writer->data_at + writer->begin[i] + offset, err);
+}
+
+tt_status tt_safetensors_finish(tt_safetensors_writer **writer, tt_error *err)
+{
+    tt_safetensors_writer *w = *writer;
+    tt_status st = TT_OK;
+    if (w->given != w->wanted) {
+        st = tt_fail(err, TT_ERR_INTERNAL, "writing %s: %lld bytes of data were given, the header promises %lld", w->path,
+                     (long long)w->given, (long long)w->wanted);
+    } else if (fsync(w->fd) != 0 || rename(w->temporary, w->path) != 0) {
+        st = tt_fail(err, TT_ERR_IO, "finishing %s failed: %s", w->path, strerror(errno));
+    } else {
+        free(w->temporary);
+        w->temporary = NULL; /* it has the final name now */
+    }
+    tt_safetensors_abandon(writer);
+    return st;
+}
+
+void tt_safetensors_abandon(tt_safetensors_writer **writer)
+{
+    tt_safetensors_writer *w = *writer;
+    if (!w)
+        return;
+    if (w->fd >= 0) {
+        close(w->fd);
+        if (w->temporary)
+            unlink(w->temporary);
+    }
+    free(w->bytes);
+    free(w->begin);
+    free(w->temporary);
+    free(w->path);
+    free(w);
+    *writer = NULL;
 }

@@ -2,12 +2,20 @@
  * can make the next one hang, and a lone rank that believes it has peers waits for them for ever. */
 #include "world/world_priv.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
+/* "8(x2)" is 8; nothing and nonsense are 0. */
 static int number(const char *text)
 {
-    long n = text ? strtol(text, NULL, 10) : 0; /* "8(x2)" is 8 */
-    return n > 0 && n < 1 << 20 ? (int)n : 0;
+    long n = text ? strtol(text, NULL, 10) : 0;
+    return n > 0 && n < INT_MAX ? (int)n : 0;
+}
+
+static int times(int a, int b)
+{
+    long n = (long)a * b;
+    return n < INT_MAX ? (int)n : INT_MAX;
 }
 
 tt_status tt_launch_detect(const char *(*get)(const char *name), tt_launch *launch, tt_error *err)
@@ -39,7 +47,9 @@ tt_status tt_launch_detect(const char *(*get)(const char *name), tt_launch *laun
     }
     int tasks = number(get("SLURM_NTASKS"));
     if (tasks == 0) /* not set in a batch script that asked by node */
-        tasks = number(get("SLURM_NTASKS_PER_NODE")) * number(get("SLURM_JOB_NUM_NODES"));
+        tasks = times(number(get("SLURM_NTASKS_PER_NODE")), number(get("SLURM_JOB_NUM_NODES")));
+    if (tasks == 0) /* not said at all: at least one on each node */
+        tasks = number(get("SLURM_JOB_NUM_NODES"));
     if (get("SLURM_JOB_ID")) {
         if (tasks > 1)
             return tt_fail(err, TT_ERR_LAUNCH,

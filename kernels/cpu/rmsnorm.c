@@ -1,0 +1,107 @@
+/* rmsnorm and its two gradients. Statistics are fp64 sums; the result is rounded once.
+ *
+ * With r = 1/sqrt(mean(x^2) + eps) and y = x r w:
+ *   dx = r (dy w) - x (r^3 / D) sum(dy w x),   dw = sum over tokens of dy x r. */
+#include <math.h>
+
+#include "kernels/cpu/cpu_priv.h"
+
+/* Columns of one piece of work of rmsnorm_dw, and tokens added in fp32 before the sum moves to fp64. */
+#define DW_COLS 64
+#define DW_TOKENS 32
+
+typedef struct job {
+    const tt_simd *s;
+    const tt_kernel_args *args;
+    int64_t n, d;
+} job;
+
+static void forward_rows(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    const job *j = ctx;
+    const tt_simd *s = j->s;
+    const tt_tensor *x = &j->args->in[0], *w = &j->args->in[1], *y = &j->args->out[0];
+    float *rstd = j->args->out[1].data, xb[TT_CHUNK], wb[TT_CHUNK], yb[TT_CHUNK];
+    (void)thread;
+    for (int64_t n = begin; n < end; n++) {
+        double sum = 0;
+        for (int64_t c = 0; c < j->d; c += TT_CHUNK) {
+            int64_t m = tt_min64(TT_CHUNK, j->d - c);
+            sum += s->sumsq(tt_load(s, x, n * j->d + c, m, xb), m);
+        }
+        float r = (float)(1.0 / sqrt(sum / (double)j->d + j->args->attr->eps));
+        rstd[n] = r;
+        for (int64_t c = 0; c < j->d; c += TT_CHUNK) {
+            int64_t m = tt_min64(TT_CHUNK, j->d - c), at = n * j->d + c;
+            s->norm(tt_dest(y, at, yb), tt_load(s, x, at, m, xb), tt_load(s, w, c, m, wb), r, m);
+            tt_store(s, y, at, m, yb);
+        }
+    }
+}
+
+void tt_cpu_rmsnorm(const tt_kernel_args *args)
+{
+    job j = {tt_simd_pick(), args, tt_rows(&args->in[0]), tt_cols(&args->in[0])};
+    tt_pool_run(args->pool, forward_rows, &j, j.n);
+}
+
+static void dx_rows(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    const job *j = ctx;
+    const tt_simd *s = j->s;
+    const tt_tensor *dy = &j->args->in[0], *x = &j->args->in[1], *w = &j->args->in[2], *dx = &j->args->out[0];
+    const float *rstd = j->args->in[3].data;
+    float db[TT_CHUNK], xb[TT_CHUNK], wb[TT_CHUNK], ob[TT_CHUNK];
+    (void)thread;
+    for (int64_t n = begin; n < end; n++) {
+        double sum = 0;
+        for (int64_t c = 0; c < j->d; c += TT_CHUNK) {
+            int64_t m = tt_min64(TT_CHUNK, j->d - c), at = n * j->d + c;
+            sum += s->dot3(tt_load(s, dy, at, m, db), tt_load(s, w, c, m, wb), tt_load(s, x, at, m, xb), m);
+        }
+        double r = rstd[n];
+        float back = (float)(r * r * r * sum / (double)j->d);
+        for (int64_t c = 0; c < j->d; c += TT_CHUNK) {
+            int64_t m = tt_min64(TT_CHUNK, j->d - c), at = n * j->d + c;
+            s->norm_dx(tt_dest(dx, at, ob), tt_load(s, dy, at, m, db), tt_load(s, x, at, m, xb),
+                       tt_load(s, w, c, m, wb), rstd[n], back, m);
+            tt_store(s, dx, at, m, ob);
+        }
+    }
+}
+
+void tt_cpu_rmsnorm_dx(const tt_kernel_args *args)
+{
+    job j = {tt_simd_pick(), args, tt_rows(&args->in[0]), tt_cols(&args->in[0])};
+    tt_pool_run(args->pool, dx_rows, &j, j.n);
+}
+
+/* A piece is a range of columns over all tokens: no two threads share a sum, and its order never changes. */
+static void dw_columns(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    const job *j = ctx;
+    const tt_simd *s = j->s;
+    const tt_tensor *dy = &j->args->in[0], *x = &j->args->in[1];
+    const float *rstd = j->args->in[2].data;
+    float *dw = j->args->out[0].data;
+    (void)thread;
+    for (int64_t piece = begin; piece < end; piece++) {
+        int64_t c = piece * DW_COLS, m = tt_min64(DW_COLS, j->d - c);
+        double sum[DW_COLS] = {0};
+        for (int64_t n0 = 0; n0 < j->n; n0 += DW_TOKENS) {
+            float part[DW_COLS] = {0}, db[DW_COLS], xb[DW_COLS];
+            for (int64_t n = n0; n < tt_min64(n0 + DW_TOKENS, j->n); n++)
+                s->norm_dw(part, tt_load(s, dy, n * j->d + c, m, db), tt_load(s, x, n * j->d + c, m, xb), rstd[n], m);
+            for (int64_t i = 0; i < m; i++)
+                sum[i] += part[i];
+        }
+        for (int64_t i = 0; i < m; i++)
+            dw[c + i] = (float)(j->args->accumulate ? dw[c + i] + sum[i] : sum[i]);
+    }
+}
+
+void tt_cpu_rmsnorm_dw(const tt_kernel_args *args)
+{
+    job j = {tt_simd_pick(), args, tt_rows(&args->in[0]), tt_cols(&args->in[0])};
+    tt_pool_run(args->pool, dw_columns, &j, tt_div_up(j.d, DW_COLS));
+}

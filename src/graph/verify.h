@@ -1,0 +1,12 @@
+/* Checks a finished program as if its passes were not to be trusted (run after compile in tests and under debug). */
+#ifndef TT_GRAPH_VERIFY_H
+#define TT_GRAPH_VERIFY_H
+
+#include "graph/program.h"
+
+/** Operands exist and have the op's count; everything read was written before; local shapes follow from placements; only
+ *  update, init and restore write state; every hazard between queues and every reuse of space is proved by events; values
+ *  stay inside their scope. Errors: TT_ERR_INTERNAL naming part, instruction and value. O(values^2) in the worst case. */
+tt_status tt_verify(const tt_program *p, tt_error *err);
+
+#endif

@@ -1,0 +1,201 @@
+/* See compile.h. */
+#include "passes/compile.h"
+
+#include "passes/differentiate.h"
+#include "passes/order.h"
+#include "graph/verify.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Degrees up to `most` that divide both a and b, as text. */
+static const char *common_divisors(int64_t a, int64_t b, char *text, size_t size)
+{
+    text[0] = 0;
+    for (int64_t d = 1; d <= a && d <= b; d++)
+        if (a % d == 0 && b % d == 0) {
+            size_t n = strlen(text);
+            if (n + 24 > size)
+                break;
+            snprintf(text + n, size - n, "%s%lld", n ? ", " : "", (long long)d);
+        }
+    return text;
+}
+
+tt_status tt_compile_check(const tt_model *model, const tt_mesh *mesh, const tt_compile_opts *opts, tt_error *err)
+{
+    const tt_model_dims *d = &model->dims;
+    const int tp = mesh->degree[TT_TP];
+    char fits[256];
+    if (opts->seq_len < 1 || opts->batch < 1 || opts->n_microbatches < 1)
+        return tt_fail(err, TT_ERR_CONFIG,
+                       "training.seq_len=%lld, local batch %d, accumulation steps %d: each must be at least 1",
+                       (long long)opts->seq_len, opts->batch, opts->n_microbatches);
+    if (d->n_heads % tp)
+        return tt_fail(err, TT_ERR_MESH,
+                       "model.n_heads=%d is not divisible by parallelism.tensor_parallel_degree=%d; use a degree of %s",
+                       d->n_heads, tp, common_divisors(d->n_heads, d->n_kv_heads, fits, sizeof fits));
+    if (d->n_kv_heads % tp)
+        return tt_fail(err, TT_ERR_MESH,
+                       "model.n_kv_heads=%d is not divisible by parallelism.tensor_parallel_degree=%d: every tp rank "
+                       "needs whole kv heads; use a degree of %s",
+                       d->n_kv_heads, tp, common_divisors(d->n_heads, d->n_kv_heads, fits, sizeof fits));
+    int64_t tokens = opts->seq_len * opts->batch;
+    if (opts->sequence_parallel && tokens % tp)
+        return tt_fail(err, TT_ERR_MESH,
+                       "a microbatch of %d x %lld = %lld tokens cannot be shared evenly by %d tp ranks; change "
+                       "training.seq_len or training.local_batch_size, or set "
+                       "parallelism.enable_sequence_parallel = false",
+                       opts->batch, (long long)opts->seq_len, (long long)tokens, tp);
+    return TT_OK;
+}
+
+/* --- values that the run feeds and fetches -------------------------------------------------------------------------- */
+
+static tt_vid scalar(tt_program *p, const char *name, tt_dtype t, tt_scope scope)
+{
+    tt_vid v = tt_value_new(p, name, t, 1, (int64_t[]){1});
+    p->value[v].scope = scope;
+    return v;
+}
+
+/* One int per token, batch sharded over the data-parallel axes. */
+static tt_vid per_token(tt_program *p, const char *name)
+{
+    int64_t n = p->seq_len * p->batch * tt_mesh_group_size(&p->mesh, TT_MASK_BATCH);
+    tt_vid v = tt_value_new(p, name, TT_I32, 1, &n);
+    tt_value *x = &p->value[v];
+    x->scope = TT_SCOPE_FRAME;
+    for (int a = 0; a < TT_N_AXES; a++)
+        if ((TT_MASK(a) & TT_MASK_BATCH) && p->mesh.degree[a] > 1)
+            x->place[a] = (tt_placement){TT_S, 0};
+    tt_placement_local_shape(&p->mesh, x->place, 1, x->shape, x->local);
+    x->bytes = tt_value_local_bytes(x);
+    return v;
+}
+
+static void declare_inputs(tt_program *p)
+{
+    p->tokens = per_token(p, "tokens");
+    p->targets = per_token(p, "targets");
+    p->positions = per_token(p, "positions");
+    p->doc_start = per_token(p, "doc_start");
+    p->n_valid = scalar(p, "n_valid", TT_F64, TT_SCOPE_STEP);
+    p->inv_valid = scalar(p, "inv_valid", TT_F32, TT_SCOPE_STEP);
+    p->loss_sum = scalar(p, "loss_sum", TT_F64, TT_SCOPE_STEP);
+    p->grad_norm = scalar(p, "grad_norm", TT_F32, TT_SCOPE_STEP);
+    p->clip_coef = scalar(p, "clip_coef", TT_F32, TT_SCOPE_STEP);
+    p->bad = scalar(p, "bad", TT_I32, TT_SCOPE_STEP);
+    p->lr = scalar(p, "lr", TT_F32, TT_SCOPE_STEP);
+    p->step = scalar(p, "step", TT_I32, TT_SCOPE_STEP);
+    p->seed = scalar(p, "seed", TT_I64, TT_SCOPE_STEP);
+    p->eval_loss = scalar(p, "eval_loss", TT_F64, TT_SCOPE_STEP);
+    p->eval_valid = scalar(p, "eval_valid", TT_F64, TT_SCOPE_STEP);
+    p->row_index = scalar(p, "row_index", TT_I32, TT_SCOPE_STEP);
+}
+
+/* --- parts ---------------------------------------------------------------------------------------------------------- */
+
+static void feed(tt_program *p, tt_instr_list *list, int n, const tt_vid *v)
+{
+    tt_emit(p, list, TT_OP_feed, 0, NULL, n, v)->queue = TT_Q_COPY;
+}
+
+/* A placed forward ending in `end`, preceded by the feed of its inputs; *last is the value to fetch. */
+static tt_status build_forward(tt_program *p, const tt_model *model, const tt_compile_opts *opts, tt_forward_end end,
+                               tt_instr_list *list, tt_error *err)
+{
+    tt_builder b = {.p = p, .list = list};
+    b.residual_tp = opts->sequence_parallel ? (tt_placement){TT_S, 0} : (tt_placement){TT_R, 0};
+    tt_vid x, last = model->family->forward(&b, model, end, &x);
+    if (end == TT_END_LOSS)
+        tt_differentiate(p, list, x, last);
+    else if (end != TT_END_EVAL)
+        p->logits = last;
+    const tt_shard_opts shard = {.sequence_parallel = opts->sequence_parallel,
+                                 .logits_bytes_max = opts->logits_bytes_max ? opts->logits_bytes_max : 32 << 20};
+    return tt_shard(p, list, &shard, err);
+}
+
+static void prepend_feed(tt_program *p, tt_part_id part, tt_instr_list *code, int n, const tt_vid *v)
+{
+    tt_instr_list *out = &p->part[part].code;
+    feed(p, out, n, v);
+    for (int k = 0; k < code->n; k++) {
+        tt_instr i = code->at[k];
+        tt_instr *o = tt_emit(p, out, i.op, i.n_in, i.in, i.n_out, i.out);
+        i.in = o->in;
+        i.out = o->out;
+        *o = i;
+    }
+    tt_instr_list_free(code);
+}
+
+static tt_status compile_train(tt_program *p, const tt_model *model, const tt_compile_opts *opts, tt_error *err)
+{
+    tt_instr_list list = {0}, forward = {0};
+    tt_status st = build_forward(p, model, opts, TT_END_LOSS, &list, err);
+    if (st != TT_OK) {
+        tt_instr_list_free(&list);
+        return st;
+    }
+    tt_split(p, &list, &forward, &p->part[TT_PART_BACKWARD].code);
+    tt_recompute_pass(p, &forward, &p->part[TT_PART_BACKWARD].code, &opts->recompute);
+    prepend_feed(p, TT_PART_FORWARD, &forward, 4, (tt_vid[]){p->tokens, p->targets, p->positions, p->doc_start});
+    const int keep = opts->fsdp.reshard == TT_RESHARD_NEVER;
+    tt_fsdp_gather(p, TT_PART_FORWARD, keep);
+    tt_fsdp_gather(p, TT_PART_BACKWARD, keep);
+    tt_fsdp_reduce_gradients(p);
+    return TT_OK;
+}
+
+static tt_status compile_eval(tt_program *p, const tt_model *model, const tt_compile_opts *opts, tt_part_id part,
+                              tt_forward_end end, tt_error *err)
+{
+    tt_instr_list list = {0};
+    tt_status st = build_forward(p, model, opts, end, &list, err);
+    if (st != TT_OK) {
+        tt_instr_list_free(&list);
+        return st;
+    }
+    tt_vid in[] = {p->tokens, p->positions, p->doc_start, end == TT_END_EVAL ? p->targets : p->row_index};
+    prepend_feed(p, part, &list, end == TT_END_LOGITS ? 3 : 4, in);
+    if (end != TT_END_EVAL) {
+        tt_vid logits = p->logits;
+        tt_emit(p, &p->part[part].code, TT_OP_fetch, 1, &logits, 0, NULL)->queue = TT_Q_COPY;
+    }
+    tt_fsdp_gather(p, part, 0);
+    return TT_OK;
+}
+
+tt_status tt_compile(const tt_model *model, const tt_mesh *mesh, const tt_compile_opts *opts, tt_program **program,
+                     tt_error *err)
+{
+    tt_status st = tt_compile_check(model, mesh, opts, err);
+    if (st != TT_OK)
+        return st;
+    tt_program *p = tt_program_create(mesh);
+    p->compute_dtype = opts->compute_dtype;
+    p->seq_len = opts->seq_len;
+    p->batch = opts->batch;
+    p->n_microbatches = opts->n_microbatches;
+    declare_inputs(p);
+    tt_fsdp_declare_params(p, model);
+    tt_fsdp_layout_state(p);
+    TT_TRY(compile_train(p, model, opts, err));
+    if (opts->eval)
+        TT_TRY(compile_eval(p, model, opts, TT_PART_EVAL, TT_END_EVAL, err));
+    if (opts->generate)
+        TT_TRY(compile_eval(p, model, opts, TT_PART_GENERATE, TT_END_ROW_LOGITS, err));
+    if (opts->logits)
+        TT_TRY(compile_eval(p, model, opts, TT_PART_LOGITS, TT_END_LOGITS, err));
+    tt_fsdp_write_step_parts(p, &opts->fsdp);
+    tt_plan_workspaces(p, &opts->device);
+    tt_order(p);
+    tt_plan_memory(p);
+    *program = p;
+    p = NULL;
+out:
+    tt_program_destroy(&p);
+    return st;
+}

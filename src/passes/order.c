@@ -1,0 +1,138 @@
+/* See order.h. */
+#include "passes/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct access {
+    int write[TT_N_QUEUES], read[TT_N_QUEUES]; /* last access on each queue, -1 = none */
+} access;
+
+typedef struct orderer {
+    tt_program *p;
+    tt_instr_list *code;
+    tt_clock *clock;   /* before each instruction */
+    access *of;        /* by root value */
+    int last[TT_N_QUEUES];
+    int block_start;   /* first instruction of the current compute block */
+    int block;
+    int reduce_before[2]; /* last reduce instruction issued before the current / the previous block */
+} orderer;
+
+static void clock_join(tt_clock *c, const tt_clock *other)
+{
+    for (int q = 0; q < TT_N_QUEUES; q++)
+        if (other->at[q] > c->at[q])
+            c->at[q] = other->at[q];
+}
+
+/* What is known once instruction i is done. */
+static tt_clock clock_after(const tt_instr_list *code, const tt_clock *clock, int i)
+{
+    tt_clock c = clock[i];
+    c.at[code->at[i].queue] = i;
+    return c;
+}
+
+static void wait_for(orderer *o, int j, int i)
+{
+    tt_instr *x = &o->code->at[j];
+    int q = i >= 0 ? (int)o->code->at[i].queue : -1;
+    if (i < 0 || q == (int)x->queue || o->clock[j].at[q] >= i)
+        return;
+    tt_clock c = clock_after(o->code, o->clock, i);
+    clock_join(&o->clock[j], &c);
+    int *wait = tt_arena_alloc(o->p->arena, sizeof(int) * (size_t)(x->n_wait + 1));
+    if (x->n_wait)
+        memcpy(wait, x->wait, sizeof(int) * (size_t)x->n_wait);
+    wait[x->n_wait++] = i;
+    x->wait = wait;
+    o->code->at[i].signals = 1;
+}
+
+static void wait_operands(orderer *o, int j)
+{
+    const tt_instr x = o->code->at[j];
+    for (int k = 0; k < x.n_in; k++) {
+        access *a = &o->of[tt_value_root(o->p, x.in[k])];
+        for (int q = 0; q < TT_N_QUEUES; q++)
+            wait_for(o, j, a->write[q]);
+    }
+    for (int k = 0; k < x.n_out; k++) {
+        access *a = &o->of[tt_value_root(o->p, x.out[k])];
+        for (int q = 0; q < TT_N_QUEUES; q++) {
+            wait_for(o, j, a->write[q]);
+            wait_for(o, j, a->read[q]);
+        }
+    }
+    for (int k = 0; k < x.n_in; k++)
+        o->of[tt_value_root(o->p, x.in[k])].read[x.queue] = j;
+    for (int k = 0; k < x.n_out; k++)
+        o->of[tt_value_root(o->p, x.out[k])].write[x.queue] = j;
+}
+
+/* Compute stays at most two blocks ahead of the reductions, so that gradients' space comes back. */
+static void hold_back(orderer *o, int j)
+{
+    const tt_instr *x = &o->code->at[j];
+    if (x->queue != TT_Q_COMPUTE || x->block == o->block)
+        return;
+    wait_for(o, j, o->reduce_before[1]);
+    o->block = x->block;
+    o->reduce_before[1] = o->reduce_before[0];
+    o->reduce_before[0] = o->last[TT_Q_REDUCE];
+}
+
+static void order_part(tt_program *p, tt_instr_list *code, access *of)
+{
+    orderer o = {.p = p, .code = code, .of = of, .block = -1, .reduce_before = {-1, -1}};
+    memset(o.last, 0xff, sizeof o.last);
+    memset(of, 0xff, sizeof *of * (size_t)p->n_values);
+    o.clock = malloc(sizeof *o.clock * (size_t)(code->n + 1));
+    TT_ASSERT(o.clock);
+    for (int j = 0; j < code->n; j++) {
+        tt_instr *x = &code->at[j];
+        x->n_wait = 0;
+        x->signals = 0;
+        if (o.last[x->queue] >= 0)
+            o.clock[j] = clock_after(code, o.clock, o.last[x->queue]);
+        else
+            memset(&o.clock[j], 0xff, sizeof o.clock[j]);
+        hold_back(&o, j);
+        if (x->after_compute)
+            wait_for(&o, j, o.last[TT_Q_COMPUTE]);
+        wait_operands(&o, j);
+        o.last[x->queue] = j;
+    }
+    free(o.clock);
+}
+
+void tt_order(tt_program *p)
+{
+    access *of = malloc(sizeof *of * (size_t)(p->n_values + 1));
+    TT_ASSERT(of);
+    for (int i = 0; i < TT_N_PARTS; i++)
+        order_part(p, &p->part[i].code, of);
+    free(of);
+}
+
+tt_clock *tt_clocks(const tt_instr_list *code)
+{
+    tt_clock *clock = malloc(sizeof *clock * (size_t)(code->n + 1));
+    int last[TT_N_QUEUES];
+    TT_ASSERT(clock);
+    memset(last, 0xff, sizeof last);
+    for (int j = 0; j < code->n; j++) {
+        const tt_instr *x = &code->at[j];
+        if (last[x->queue] >= 0)
+            clock[j] = clock_after(code, clock, last[x->queue]);
+        else
+            memset(&clock[j], 0xff, sizeof clock[j]);
+        for (int k = 0; k < x->n_wait; k++) {
+            tt_clock c = clock_after(code, clock, x->wait[k]);
+            clock_join(&clock[j], &c);
+        }
+        last[x->queue] = j;
+    }
+    return clock;
+}

@@ -1,0 +1,46 @@
+/* Runs a program: binds every operand to base + offset once, then enqueues calls.
+ *
+ * The host side of feeds and fetches is a set of buffers by value: fill them before a run, read them after it. */
+#ifndef TT_RUN_EXECUTOR_H
+#define TT_RUN_EXECUTOR_H
+
+#include "comm/comm.h"
+#include "device/device.h"
+#include "graph/program.h"
+
+/* One part run for one microbatch. A step list is an array of these in issue order. */
+typedef struct tt_call {
+    tt_part_id part;
+    int microbatch; /* whose inputs are fed */
+    int frame;
+    int first;      /* gradients and sums are written, not added */
+} tt_call;
+
+typedef struct tt_executor tt_executor;
+
+/** Reserve memory on the device (all of it, now), open the communicators, upload constants. program, device and comm are
+ *  borrowed. Collective over the mesh. Errors: TT_ERR_NOMEM, TT_ERR_DEVICE (an op missing on this device). */
+tt_status tt_executor_create(tt_program *program, tt_device *device, tt_comm *comm, tt_executor **ex, tt_error *err);
+void tt_executor_destroy(tt_executor **ex); /* accepts NULL */
+
+/** Host buffer of a fed or fetched value (bytes of its local shape), for one microbatch; made at the first call. */
+void *tt_executor_host(tt_executor *ex, tt_vid v, int microbatch);
+
+/** Enqueue the calls in order and wait for all of it. Collective. */
+tt_status tt_executor_run(tt_executor *ex, const tt_call *calls, int n, tt_error *err);
+
+/** Bytes reserved on the device: equal to the plan's. */
+size_t tt_executor_reserved_bytes(const tt_executor *ex);
+/** Planned bytes: state + step + frames + scratch. */
+size_t tt_program_arena_bytes(const tt_program *p);
+
+/** Time spent per op since the last reset, in seconds (CPU device: the task itself). Off unless enabled. */
+typedef struct tt_op_time {
+    double seconds;
+    int64_t calls;
+    double flops, bytes;
+} tt_op_time;
+void tt_executor_profile(tt_executor *ex, int enable);
+const tt_op_time *tt_executor_op_times(const tt_executor *ex); /* TT_N_OPS entries */
+
+#endif
