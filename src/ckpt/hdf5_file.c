@@ -1,10 +1,22 @@
-/* See hdf5_file.h. */
+/* See hdf5_file.h.
+ *
+ * HDF5 1.10 crashes some time after a disk was full under it. So it never meets a disk here: it works on a sparse file in
+ * memory, whose few written pages are then copied to the real file, where an error is only an error. */
 #include "ckpt/hdf5_file.h"
 
+#include "base/fs.h"
+
+#include <errno.h>
+#include <fcntl.h>
 #include <hdf5.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define RECORD_BYTES_MAX ((int64_t)4096) /* of HDF5's own for one dataset; generous */
 
 /* The innermost message of the library's error stack. */
 static herr_t keep_message(unsigned n, const H5E_error2_t *entry, void *text)
@@ -20,13 +32,6 @@ static tt_status fail(tt_error *err, const char *what, const char *path)
     char text[256] = "no reason given";
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, keep_message, text);
     return tt_fail(err, TT_ERR_IO, "HDF5 cannot %s in %s: %s; check the file system and its free space", what, path, text);
-}
-
-/* Errors come back as tt_error, so the library's own printing is off in its default stack. */
-static void be_quiet(void)
-{
-    H5open();
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
 
 /* IEEE-like float of 16 bits. The order of the calls matters: fields have to fit the size before it shrinks. */
@@ -113,13 +118,59 @@ static int put_integers(hid_t object, const char *name, const int64_t *values, i
 
 /* ---- files ---- */
 
+/* A file that HDF5 is laying out in memory. */
+typedef struct draft {
+    int memory; /* the sparse file */
+    hid_t file, links;
+} draft;
+
+/* Copy what was written (not the holes) of `from` to the new file `path`, of the same size. */
+static tt_status copy_out(int from, const char *path, tt_error *err)
+{
+    char buffer[1 << 16];
+    tt_status st = TT_OK;
+    off_t size = lseek(from, 0, SEEK_END), at = 0;
+    int to = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (to < 0 || ftruncate(to, size) != 0) {
+        st = tt_fs_fail(err, "create", path, errno);
+        goto out;
+    }
+    while (at < size && (at = lseek(from, at, SEEK_DATA)) >= 0) {
+        off_t end = lseek(from, at, SEEK_HOLE);
+        while (at < end) {
+            size_t n = end - at < (off_t)sizeof buffer ? (size_t)(end - at) : sizeof buffer;
+            ssize_t got = pread(from, buffer, n, at), put = got > 0 ? pwrite(to, buffer, (size_t)got, at) : -1;
+            if (put <= 0) {
+                st = tt_fs_fail(err, "write", path, put < 0 ? errno : ENOSPC);
+                goto out;
+            }
+            at += put;
+        }
+    }
+out:
+    if (to >= 0 && close(to) != 0 && st == TT_OK)
+        st = tt_fs_fail(err, "write", path, errno);
+    return st;
+}
+
+/* The limit of file sizes holds in memory too, and is met here before HDF5 meets it. */
+static tt_status check_limit(const char *path, int64_t bytes, tt_error *err)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < (rlim_t)bytes)
+        return tt_fail(err, TT_ERR_IO, "writing %s needs up to %lld bytes, the limit of a file's size is %lld; raise it (ulimit -f)",
+                       path, (long long)bytes, (long long)limit.rlim_cur);
+    return TT_OK;
+}
+
 static hid_t create_file(const char *path, int n_objects)
 {
     hsize_t records = (hsize_t)(n_objects < 1024 ? n_objects + 4 : 1024) * 1024; /* HDF5's own records in few places */
     hid_t access = H5Pcreate(H5P_FILE_ACCESS), file = -1;
     /* V18: attributes over 64 KiB and compact groups; not LATEST: such files refuse to open after a crash. Locks: some
-     * parallel file systems have none, and the folder's protocol does not need them. */
-    if (access >= 0 && H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V110) >= 0 &&
+     * parallel file systems have none, and the folder's protocol does not need them. The stdio driver: the default one
+     * wants the real path of a symbolic link, which a file in memory has not. */
+    if (access >= 0 && H5Pset_fapl_stdio(access) >= 0 && H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V110) >= 0 &&
         H5Pset_file_locking(access, 0, 1) >= 0 && H5Pset_meta_block_size(access, records) >= 0 &&
         H5Pset_alignment(access, (hsize_t)1 << 16, 4096) >= 0)
         file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
@@ -137,6 +188,39 @@ static hid_t link_plist(void)
         p = -1;
     }
     return p;
+}
+
+/* Begin a file of n_objects datasets that will need at most `bytes`. */
+static tt_status draft_begin(draft *d, const char *path, int n_objects, int64_t bytes, tt_error *err)
+{
+    char memory_path[64];
+    tt_status st = check_limit(path, bytes, err);
+    *d = (draft){.memory = -1, .file = -1, .links = -1};
+    if (st != TT_OK)
+        return st;
+    d->memory = memfd_create("titan-hdf5", MFD_CLOEXEC);
+    if (d->memory < 0)
+        return tt_fs_fail(err, "lay out in memory", path, errno);
+    snprintf(memory_path, sizeof memory_path, "/proc/self/fd/%d", d->memory);
+    H5open();
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* errors come back as tt_error: the library does not print */
+    d->links = link_plist();
+    d->file = create_file(memory_path, n_objects);
+    return d->file < 0 || d->links < 0 ? fail(err, "create the file", path) : TT_OK;
+}
+
+/* Close the file and, when all went well (st), give it its place on disk. */
+static tt_status draft_end(draft *d, const char *path, tt_status st, tt_error *err)
+{
+    if (d->file >= 0 && H5Fclose(d->file) < 0 && st == TT_OK)
+        st = fail(err, "finish the file", path);
+    if (d->links >= 0)
+        H5Pclose(d->links);
+    if (st == TT_OK)
+        st = copy_out(d->memory, path, err);
+    if (d->memory >= 0)
+        close(d->memory);
+    return st;
 }
 
 static int close_dataset(hid_t dataset, hid_t space, hid_t type, hid_t plist)
@@ -179,21 +263,19 @@ static int create_shard(hid_t file, hid_t links, const tt_ckpt_tensor *t, int64_
 tt_status tt_h5_create_part(const char *path, const tt_ckpt_tensor *tensors, const int *shards, int n, int64_t *offsets,
                             tt_error *err)
 {
-    tt_status st = TT_OK;
-    be_quiet();
-    hid_t links = link_plist(), file = create_file(path, n);
-    if (file < 0 || links < 0)
-        st = fail(err, "create the file", path);
+    draft d;
+    int64_t bytes = 1 << 18;
+    for (int i = 0; i < n; i++) {
+        tt_box box = tt_box_make(tensors[shards[i]].ndim, tensors[shards[i]].start, tensors[shards[i]].count);
+        bytes += tt_box_elems(&box) * (int64_t)tt_dtype_size(tensors[shards[i]].dtype) + RECORD_BYTES_MAX;
+    }
+    tt_status st = draft_begin(&d, path, n, bytes, err);
     for (int i = 0; i < n && st == TT_OK; i++)
-        if (create_shard(file, links, &tensors[shards[i]], &offsets[i]) != 0)
+        if (create_shard(d.file, d.links, &tensors[shards[i]], &offsets[i]) != 0)
             st = fail(err, tensors[shards[i]].name, path);
-    if (file >= 0 && st == TT_OK && put_text(file, "format", "titan-checkpoint-part 1") != 0)
+    if (st == TT_OK && put_text(d.file, "format", "titan-checkpoint-part 1") != 0)
         st = fail(err, "write an attribute", path);
-    if (file >= 0 && H5Fclose(file) < 0 && st == TT_OK)
-        st = fail(err, "finish the file", path);
-    if (links >= 0)
-        H5Pclose(links);
-    return st;
+    return draft_end(&d, path, st, err);
 }
 
 /* ---- the index ---- */
@@ -236,21 +318,15 @@ static int create_logical(hid_t file, hid_t links, const tt_ckpt_manifest *m, co
 
 tt_status tt_h5_create_index(const char *path, const tt_ckpt_manifest *manifest, tt_error *err)
 {
-    tt_status st = TT_OK;
-    be_quiet();
-    hid_t links = link_plist(), file = create_file(path, manifest->n_tensors);
-    if (file < 0 || links < 0)
-        st = fail(err, "create the file", path);
+    draft d;
+    int64_t bytes = (1 << 18) + (int64_t)strlen(manifest->meta) + manifest->n_tensors * RECORD_BYTES_MAX + manifest->n_shards * 1024;
+    tt_status st = draft_begin(&d, path, manifest->n_tensors, bytes, err);
     for (int i = 0; i < manifest->n_tensors && st == TT_OK; i++)
-        if (create_logical(file, links, manifest, &manifest->tensors[i]) != 0)
+        if (create_logical(d.file, d.links, manifest, &manifest->tensors[i]) != 0)
             st = fail(err, manifest->tensors[i].name, path);
-    if (file >= 0 && st == TT_OK &&
-        (put_text(file, "format", "titan-checkpoint 1") != 0 || put_integers(file, "step", &manifest->step, 1) != 0 ||
-         put_text(file, "meta", manifest->meta) != 0))
+    if (st == TT_OK &&
+        (put_text(d.file, "format", "titan-checkpoint 1") != 0 || put_integers(d.file, "step", &manifest->step, 1) != 0 ||
+         put_text(d.file, "meta", manifest->meta) != 0))
         st = fail(err, "write an attribute", path);
-    if (file >= 0 && H5Fclose(file) < 0 && st == TT_OK)
-        st = fail(err, "finish the file", path);
-    if (links >= 0)
-        H5Pclose(links);
-    return st;
+    return draft_end(&d, path, st, err);
 }

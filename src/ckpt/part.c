@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -78,22 +77,17 @@ out:
     return st;
 }
 
-/* Say no before HDF5 meets a full disk: a failed flush leaves that library in no good state. */
-static tt_status check_room(const char *path, int64_t bytes, int n, tt_error *err)
+/* Say no before gigabytes are written in vain. */
+static tt_status check_room(const char *path, int64_t bytes, tt_error *err)
 {
     char *copy = strdup(path), *slash = copy ? strrchr(copy, '/') : NULL;
-    int64_t needed = bytes + ((int64_t)256 << 10) + (int64_t)n * 4096; /* generous for HDF5's own records */
-    struct rlimit limit;
     if (slash)
         *slash = '\0';
     int64_t space = copy ? tt_fs_free_bytes(slash ? copy : ".") : -1;
     free(copy);
-    if (space >= 0 && space < needed)
+    if (space >= 0 && space < bytes)
         return tt_fail(err, TT_ERR_IO, "writing %s needs %lld bytes, %lld are free; free some space or choose another checkpoint.folder",
-                       path, (long long)needed, (long long)space);
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < (rlim_t)needed)
-        return tt_fail(err, TT_ERR_IO, "writing %s needs %lld bytes, the limit of a file's size is %lld; raise it (ulimit -f)",
-                       path, (long long)needed, (long long)limit.rlim_cur);
+                       path, (long long)bytes, (long long)space);
     return TT_OK;
 }
 
@@ -114,7 +108,7 @@ tt_status tt_ckpt_write_part(const char *path, const tt_ckpt_tensor *tensors, co
         records[i].bytes = tt_box_elems(&records[i].box) * (int64_t)tt_dtype_size(t->dtype);
         total += records[i].bytes;
     }
-    TT_TRY(check_room(path, total, n, err));
+    TT_TRY(check_room(path, total, err));
     TT_TRY(tt_h5_create_part(path, tensors, which, n, offsets, err));
     k.fd = open(path, O_WRONLY | O_CLOEXEC);
     if (k.fd < 0) {
