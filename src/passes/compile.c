@@ -110,8 +110,10 @@ static tt_status build_forward(tt_program *p, const tt_model *model, const tt_co
     tt_vid x, last = model->family->forward(&b, model, end, &x);
     if (end == TT_END_LOSS)
         tt_differentiate(p, list, x, last);
-    else if (end != TT_END_EVAL)
+    else if (end != TT_END_EVAL) {
         p->logits = last;
+        p->value[last].pinned = 1; /* R: the host gets whole rows */
+    }
     const tt_shard_opts shard = {.sequence_parallel = opts->sequence_parallel,
                                  .logits_bytes_max = opts->logits_bytes_max ? opts->logits_bytes_max : 32 << 20};
     return tt_shard(p, list, &shard, err);
