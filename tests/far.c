@@ -34,6 +34,7 @@ static tt_status train(tt_engine *e, image *m, tt_error *err)
     tt_engine_grad_tensors(e, &m->grad, &m->n_grad);
     if (st == TT_OK)
         st = tt_engine_eval_begin(e, err);
+    scenario_fill_eval(e, 3);
     if (st == TT_OK)
         st = tt_engine_eval_batch(e, err);
     if (st == TT_OK)

@@ -86,7 +86,7 @@ static void fill(const golden *g, tt_engine *e, int step)
     int me = tt_mesh_group_rank(&p->mesh, TT_MASK_BATCH);
     tt_microbatch m = tt_engine_microbatch(e, 0);
     for (int64_t i = 0; i < m.n; i++) {
-        int64_t row = me * p->batch + i / g->seq, at = ((int64_t)step * g->batch + row) * g->seq + i % g->seq;
+        int64_t row = me * p->train.batch + i / g->seq, at = ((int64_t)step * g->batch + row) * g->seq + i % g->seq;
         m.tokens[i] = g->inputs[at];
         m.targets[i] = g->labels[at];
         m.positions[i] = g->positions ? g->positions[i % g->seq] : (int32_t)(i % g->seq);

@@ -35,6 +35,18 @@ static void fill_row(int step, int row, int vocab, int32_t *tokens, int32_t *tar
     }
 }
 
+void scenario_fill_eval(tt_engine *e, int step)
+{
+    const tt_program *p = e->program;
+    int me = tt_mesh_group_rank(&p->mesh, TT_MASK_BATCH);
+    tt_microbatch b = tt_engine_eval_inputs(e);
+    for (int r = 0; r < p->eval.batch; r++) {
+        int64_t at = (int64_t)r * SEQ;
+        fill_row(step, me * p->eval.batch + r, (int)e->model->dims.vocab_size, b.tokens + at, b.targets + at,
+                 b.positions + at, b.doc_start + at);
+    }
+}
+
 void scenario_fill(tt_engine *e, int step)
 {
     const tt_program *p = e->program;
@@ -42,9 +54,9 @@ void scenario_fill(tt_engine *e, int step)
     int dp = tt_mesh_group_size(&p->mesh, TT_MASK_BATCH), me = tt_mesh_group_rank(&p->mesh, TT_MASK_BATCH);
     for (int m = 0; m < p->n_microbatches; m++) {
         tt_microbatch b = tt_engine_microbatch(e, m);
-        for (int r = 0; r < p->batch; r++) {
+        for (int r = 0; r < p->train.batch; r++) {
             int64_t at = (int64_t)r * SEQ;
-            fill_row(step, (m * dp + me) * p->batch + r, vocab, b.tokens + at, b.targets + at, b.positions + at,
+            fill_row(step, (m * dp + me) * p->train.batch + r, vocab, b.tokens + at, b.targets + at, b.positions + at,
                      b.doc_start + at);
         }
     }
@@ -86,7 +98,8 @@ tt_status scenario_engine(tt_world *world, tt_device *device, const tt_model *mo
                          .sequence_parallel = s->sequence_parallel,
                          .logits_bytes_max = 4096,
                          .recompute = s->recompute,
-                         .eval = 1,
+                         .eval_batch = s->global_batch / dp,
+                         .eval_seq_len = SEQ,
                          .fsdp = {.reshard = s->reshard,
                                   .beta1 = 0.9,
                                   .beta2 = 0.95,

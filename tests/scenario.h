@@ -22,6 +22,8 @@ tt_status scenario_model(int model, tt_model **out, tt_error *err);
 int scenario_global_batch(int ranks);
 /** Fill all microbatches of this rank with the data of a step: some targets ignored, some rows two documents. */
 void scenario_fill(tt_engine *e, int step);
+/** The whole global batch of a step as one validation batch. */
+void scenario_fill_eval(tt_engine *e, int step);
 tt_status scenario_engine(tt_world *world, tt_device *device, const tt_model *model, const scenario *s, tt_engine **e,
                           tt_error *err);
 void scenario_describe(const scenario *s, char *text, size_t size);

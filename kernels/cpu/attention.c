@@ -41,8 +41,8 @@ static void one_block(const job *j, int64_t seq, int64_t head, int64_t block, fl
         const float *vf = tt_attn_rows(a, v, start + key, n, a->kv_heads, kv_head, vb, &ldv);
         a->s->product(&(tt_block_product){.c = score, .ldc = TT_LANES, .a = kf, .a_row = ldk, .a_term = 1, .b = qt,
                                           .ldb = TT_LANES, .rows = n, .lanes = TT_LANES, .k = a->e});
-        a->s->softmax_tile(score, n, key, b.lo, b.hi, key < b.all_lo || key + n - 1 > b.all_hi, m, l, alpha);
-        a->s->scale_lanes(ot, a->e, alpha);
+        if (a->s->softmax_tile(score, n, key, b.lo, b.hi, key < b.all_lo || key + n - 1 > b.all_hi, m, l, alpha))
+            a->s->scale_lanes(ot, a->e, alpha);
         a->s->product(&(tt_block_product){.c = ot, .ldc = TT_LANES, .a = vf, .a_row = 1, .a_term = ldv, .b = score,
                                           .ldb = TT_LANES, .rows = a->e, .lanes = TT_LANES, .k = n,
                                           .accumulate = 1});

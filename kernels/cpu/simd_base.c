@@ -2,7 +2,7 @@
 #include "kernels/cpu/simd_priv.h"
 
 #if 1
-#pragma GCC optimize("O3", "fp-contract=fast")
+#pragma GCC optimize("O3", "fp-contract=fast", "no-math-errno", "no-trapping-math")
 #include "kernels/cpu/simd_vec.h"
 
 #define TABLE tt_simd_base

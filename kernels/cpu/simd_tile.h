@@ -71,9 +71,10 @@ INLINE vi sees(const int32_t *lo, const int32_t *hi, int64_t key)
     return (*(const vi_any *)lo <= k) & (*(const vi_any *)hi >= k);
 }
 
-static void softmax_tile(float *t, int64_t rows, int64_t key, const int32_t *lo, const int32_t *hi, int masked,
-                         float *m, float *l, float *alpha)
+static int softmax_tile(float *t, int64_t rows, int64_t key, const int32_t *lo, const int32_t *hi, int masked,
+                        float *m, float *l, float *alpha)
 {
+    int moved = 0;
     for (int q = 0; q < TT_LANES; q += VL) {
         vf old = load(m + q), top = old;
         for (int64_t r = 0; r < rows; r++) {
@@ -82,7 +83,7 @@ static void softmax_tile(float *t, int64_t rows, int64_t key, const int32_t *lo,
                 x = choose(sees(lo + q, hi + q, key + r), x, splat(-INFINITY));
                 store(t + r * TT_LANES + q, x);
             }
-            top = vmax(top, x);
+            top = vmax(x, top);
         }
         vf shrink = vexp(old - top), sum = splat(0.0f);
         for (int64_t r = 0; r < rows; r++) {
@@ -93,7 +94,10 @@ static void softmax_tile(float *t, int64_t rows, int64_t key, const int32_t *lo,
         store(m + q, top);
         store(l + q, load(l + q) * shrink + sum);
         store(alpha + q, shrink);
+        for (int k = 0; k < VL; k++)
+            moved |= alpha[q + k] != 1.0f;
     }
+    return moved;
 }
 
 static void scale_lanes(float *t, int64_t rows, const float *alpha)

@@ -2,7 +2,7 @@
 #include "kernels/cpu/simd_priv.h"
 
 #if TT_SIMD_X86
-#pragma GCC optimize("O3", "fp-contract=fast")
+#pragma GCC optimize("O3", "fp-contract=fast", "no-math-errno", "no-trapping-math")
 #pragma GCC target("arch=x86-64-v4,prefer-vector-width=512")
 #include "kernels/cpu/simd_vec.h"
 

@@ -4,8 +4,10 @@
 #include "kernels/cpu/simd.h"
 
 #if defined(__AVX512F__)
+#include <immintrin.h>
 #define VL 16
 #elif defined(__AVX__)
+#include <immintrin.h>
 #define VL 8
 #else
 #define VL 4
@@ -35,19 +37,54 @@ INLINE vf splat(float f)
     return f - (vf){0};
 }
 
-/* Lane-wise mask ? a : b. */
+/* Lane-wise mask ? a : b, for a mask of all ones or zeros. */
 INLINE vf choose(vi mask, vf a, vf b)
 {
     return (vf)((mask & (vi)a) | (~mask & (vi)b));
 }
 
-/* exp to about 1e-7 relative: 2^n times a degree-7 Taylor sum on |r| <= ln2/2. Below -87.3 it is 0, above 88.7
- * infinity; NaN stays. */
+/* Lane-wise a > b ? a : b and a < b ? a : b: b where either is NaN. */
+INLINE vf vmax(vf a, vf b)
+{
+#if VL == 16
+    return (vf)_mm512_max_ps((__m512)a, (__m512)b);
+#elif VL == 8
+    return (vf)_mm256_max_ps((__m256)a, (__m256)b);
+#else
+    return choose(a > b, a, b);
+#endif
+}
+
+INLINE vf vmin(vf a, vf b)
+{
+#if VL == 16
+    return (vf)_mm512_min_ps((__m512)a, (__m512)b);
+#elif VL == 8
+    return (vf)_mm256_min_ps((__m256)a, (__m256)b);
+#else
+    return choose(a < b, a, b);
+#endif
+}
+
+INLINE vf vsqrt(vf a)
+{
+#if VL == 16
+    return (vf)_mm512_sqrt_ps((__m512)a);
+#elif VL == 8
+    return (vf)_mm256_sqrt_ps((__m256)a);
+#else
+    for (int i = 0; i < VL; i++)
+        a[i] = sqrtf(a[i]);
+    return a;
+#endif
+}
+
+/* exp to about 1e-7 relative: 2^n times a degree-7 Taylor sum on |r| <= ln2/2. 0 below -87.3; stays at exp(88.3) above;
+ * NaN stays NaN, as the last step multiplies (a scale made of a NaN's bits is some number or other). */
 INLINE vf vexp(vf x)
 {
     const vf magic = splat(12582912.0f); /* 1.5 * 2^23: adding it rounds to an integer held in the low bits */
-    vf c = choose(x > splat(88.72f), splat(88.72f), x);
-    c = choose(c < splat(-87.3f), splat(-87.3f), c);
+    vf c = vmin(splat(88.3f), x);
     vf t = c * splat(1.44269504f) + magic;
     vf n = t - magic;
     vf r = (c - n * splat(0.693359375f)) + n * splat(2.12194440e-4f);
@@ -59,10 +96,8 @@ INLINE vf vexp(vf x)
     p = p * r + splat(0.5f);
     p = p * r + splat(1.0f);
     p = p * r + splat(1.0f);
-    vu bits = (vu)p + (((vu)t - (vu)magic) << 23);
-    vf y = choose(x < splat(-87.3f), splat(0.0f), (vf)bits);
-    y = choose(x > splat(88.72f), splat(INFINITY), y);
-    return choose(x == x, y, x);
+    vf y = p * (vf)(((vu)t << 23) + 0x3f800000u); /* magic's own low bits are 0 */
+    return (vf)(~(vi)(x < splat(-87.3f)) & (vi)y);
 }
 
 INLINE double sum_lanes(const vd *v)

@@ -33,4 +33,8 @@ typedef struct tt_hf_config {
  *  one of its four values missing). Whether the model_type is supported is for the caller to say. */
 tt_status tt_hf_config_read(const char *dir, tt_hf_config *config, tt_error *err);
 
+/** Write config.json at path with the older keys (rope_theta, rope_scaling, torch_dtype), which every version of the
+ *  library reads. Written as path.tmp, then renamed. Errors: TT_ERR_IO, TT_ERR_NOMEM. */
+tt_status tt_hf_config_write(const char *path, const tt_hf_config *config, tt_error *err);
+
 #endif

@@ -103,6 +103,30 @@ int64_t tt_rotary_row_from_hf(int64_t row, int64_t head_dim)
     return head * head_dim + 2 * (in % half) + in / half;
 }
 
+/* ---- the list of parameters ---- */
+
+enum { FIRST_IN_LAYER = 1, N_IN_LAYER = 9 }; /* rows of the table: embedding, those of a layer, norm, output */
+
+int tt_llama_n_params(const tt_hf_config *config)
+{
+    return N_ROWS - N_IN_LAYER + N_IN_LAYER * (int)config->num_hidden_layers - (config->tie_word_embeddings ? 1 : 0);
+}
+
+tt_llama_param tt_llama_param_at(const tt_hf_config *config, int i)
+{
+    const int in_layers = N_IN_LAYER * (int)config->num_hidden_layers, k = i - FIRST_IN_LAYER;
+    const int layer = k >= 0 && k < in_layers ? k / N_IN_LAYER : -1;
+    const struct row *row = &rows[layer >= 0 ? FIRST_IN_LAYER + k % N_IN_LAYER : k < 0 ? 0 : i - in_layers + N_IN_LAYER];
+    tt_llama_param p = {.ndim = row->columns == DIM_NONE ? 1 : 2, .rotary = row->rotary,
+                        .shape = {extent(config, row->rows), 1}};
+    TT_ASSERT(i >= 0 && i < tt_llama_n_params(config) && row->in_layer == (layer >= 0));
+    if (p.ndim == 2)
+        p.shape[1] = extent(config, row->columns);
+    int long_name = spell(row, 0, layer, p.fqn, sizeof p.fqn) != 0 || spell(row, 1, layer, p.name, sizeof p.name) != 0;
+    TT_ASSERT(!long_name);
+    return p;
+}
+
 /* ---- folder against config ---- */
 
 static tt_status check_one(const tt_hf_folder *folder, const tt_hf_config *c, const struct row *row, long layer,

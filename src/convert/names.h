@@ -21,6 +21,19 @@ int tt_llama_name_from_hf(const char *name, char *out, size_t size, int *rotary)
 int64_t tt_rotary_row_to_hf(int64_t row, int64_t head_dim);
 int64_t tt_rotary_row_from_hf(int64_t row, int64_t head_dim);
 
+/* One parameter that a config describes. */
+typedef struct tt_llama_param {
+    char fqn[128], name[160]; /* titan's and the published name */
+    int ndim;
+    int64_t shape[2];
+    int rotary; /* its rows are in another order in published files */
+} tt_llama_param;
+
+/** Number of parameters of the model that config describes; a tied output is not one. */
+int tt_llama_n_params(const tt_hf_config *config);
+/** The i-th of them, 0 .. n-1, in the order of the forward. */
+tt_llama_param tt_llama_param_at(const tt_hf_config *config, int i);
+
 /** Check that the folder holds exactly the parameters that its config describes: each there with its shape, none beside
  *  (rotary_emb.inv_freq is ignored; lm_head.weight may be absent when the embeddings are tied).
  *  Errors: TT_ERR_DATA naming the tensor, what is expected and the file. */
