@@ -61,11 +61,6 @@ typedef void (*tt_kernel_fn)(const tt_kernel_args *args);
 /** The CPU kernel of an op by name, or NULL. */
 tt_kernel_fn tt_cpu_kernel(const char *name);
 
-/** Scratch bytes that the CPU kernel `name` needs as args->workspace for these operands with a pool of n_threads.
- *  Depends on shapes, dtypes, attributes and the thread count only (data may be NULL); 0 for most ops. */
-size_t tt_cpu_workspace(const char *name, const tt_attrs *attr, const tt_tensor *in, int n_in, const tt_tensor *out,
-                        int n_out, int n_threads);
-
 /** Bytes of args->workspace that an op's CPU kernel needs for these shapes with n_threads (64-byte steps; 0 for most).
  *  Reads dtypes, extents and attributes, never data, so memory can be planned before anything is allocated. */
 size_t tt_cpu_workspace(const char *name, const tt_attrs *attr, const tt_tensor *in, int n_in, const tt_tensor *out,

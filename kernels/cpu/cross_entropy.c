@@ -60,23 +60,28 @@ void tt_cpu_ce_stats(const tt_kernel_args *args)
     tt_pool_run(args->pool, stats_rows, &j, j.n);
 }
 
-/* Log-sum-exp of token n over all shards; *target gets the target's logit. A shard without rows has sum 0. */
-static double merge(const float *all, int64_t shards, int64_t tokens, int64_t n, double *target)
+/* Softmax of one token over all shards: largest logit, sum of exp(l - top), the target's logit. */
+typedef struct merged {
+    float top;
+    double sum, target;
+} merged;
+
+/* A shard without rows has sum 0 and is passed over. */
+static merged merge(const float *all, int64_t shards, int64_t tokens, int64_t n)
 {
-    double top = -INFINITY, sum = 0, logit = 0;
+    merged t = {.top = -INFINITY};
     for (int64_t r = 0; r < shards; r++) {
         const float *stats = all + r * 3 * tokens;
-        if (stats[tokens + n] != 0 && !(stats[n] <= top))
-            top = stats[n];
+        if (stats[tokens + n] != 0 && !(stats[n] <= t.top))
+            t.top = stats[n];
     }
     for (int64_t r = 0; r < shards; r++) {
         const float *stats = all + r * 3 * tokens;
         if (stats[tokens + n] != 0)
-            sum += stats[tokens + n] * exp(stats[n] - top);
-        logit += stats[2 * tokens + n];
+            t.sum += stats[tokens + n] * exp((double)stats[n] - (double)t.top);
+        t.target += stats[2 * tokens + n];
     }
-    *target = logit;
-    return top + log(sum);
+    return t;
 }
 
 static void loss_parts(void *ctx, int64_t begin, int64_t end, int thread)
@@ -86,11 +91,11 @@ static void loss_parts(void *ctx, int64_t begin, int64_t end, int thread)
     const int32_t *target = j->args->in[1].data;
     (void)thread;
     for (int64_t p = begin; p < end; p++) {
-        double sum = 0, logit;
+        double sum = 0;
         for (int64_t n = j->n * p / LOSS_PARTS; n < j->n * (p + 1) / LOSS_PARTS; n++)
             if (target[n] >= 0) {
-                double lse = merge(all, j->shards, j->n, n, &logit);
-                sum += lse - logit;
+                merged t = merge(all, j->shards, j->n, n);
+                sum += (double)t.top - t.target + log(t.sum);
             }
         j->part[p] = sum;
     }
@@ -112,13 +117,14 @@ static void grad_row(const job *j, int64_t n, float *buf, float *out)
     const tt_tensor *logits = &j->args->in[0], *grad = &j->args->out[0];
     int32_t target = ((const int32_t *)j->args->in[2].data)[n];
     float inv_valid = *(const float *)j->args->in[3].data;
-    double unused, lse = merge(j->args->in[1].data, j->shards, j->n, n, &unused);
+    merged t = merge(j->args->in[1].data, j->shards, j->n, n);
+    float factor = (float)((double)inv_valid / t.sum); /* exp(l - top) of exact numbers; a rounded lse would show */
     int64_t row = target - j->args->attr->vocab_start;
     for (int64_t c = 0; c < j->v; c += TT_CHUNK) {
         int64_t m = tt_min64(TT_CHUNK, j->v - c), at = n * j->v + c, live = target < 0 ? 0 : j->valid - c;
         live = tt_min64(tt_max64(live, 0), m);
         float *y = tt_dest(grad, at, out);
-        j->s->exp_scale(y, tt_load(j->s, logits, at, m, buf), (float)lse, inv_valid, live);
+        j->s->exp_scale(y, tt_load(j->s, logits, at, m, buf), t.top, factor, live);
         memset(y + live, 0, (size_t)(m - live) * sizeof(float));
         if (row >= c && row < c + live)
             y[row - c] -= inv_valid;
