@@ -113,7 +113,7 @@ static void one_shape(const shape *s, tt_dtype t)
     uint64_t seed = (uint64_t)(s->len * 131 + s->e);
     op_case f = {.name = "attention"}, b = {.name = "attention_bwd"};
     make_inputs(&f, s, t, &seed);
-    op_out(&f, tensor(t, n, h, 0), 2e-6);
+    op_out(&f, tensor(t, n, h, 0), 4e-6); /* scores up to 12 summed in fp32 over e: their rounding shows in o */
     op_out(&f, tensor(TT_F32, n, s->heads, 0), 1e-6);
     plain r = {.s = s, .q = &f.in[0], .k = &f.in[1], .v = &f.in[2], .doc = &f.in[3], .scale = f.attr.scale,
                .o = f.want[0], .lse = f.want[1]};
