@@ -40,6 +40,18 @@ static int is_root(const tt_trainer *t)
     return tt_world_rank(t->world) == 0;
 }
 
+/* The effective config as text (malloc'd), kept in every checkpoint. */
+static char *config_text(const tt_config *cfg)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    TT_ASSERT(f);
+    tt_config_dump(cfg, f);
+    fclose(f);
+    return text;
+}
+
 /* --- create ----------------------------------------------------------------------------------------------------------- */
 
 /* Rank 0 makes the folders and takes the lock; then every rank has its log file. */
@@ -157,7 +169,7 @@ tt_status tt_trainer_create(const tt_config *cfg, tt_world *world, const tt_mesh
     t->model = model;
     t->saved_step = -1;
     t->checkpoint_dir = tt_fs_join(cfg->job.dump_folder, cfg->checkpoint.folder);
-    t->config_text = tt_config_text(cfg);
+    t->config_text = config_text(cfg);
     tt_signals_install();
     TT_TRY(open_folder(t, err));
     TT_TRY(open_data(t, err));
@@ -347,13 +359,9 @@ int tt_trainer_more(tt_trainer *t)
 static tt_status save(tt_trainer *t, int optimizer, tt_error *err)
 {
     const tt_ckpt_options opts = {.dir = t->checkpoint_dir, .keep_latest_k = (int)t->cfg->checkpoint.keep_latest_k};
-    double start = tt_clock_s();
     tt_status st = tt_state_save(t->world, t->engine, &opts, &t->at, optimizer, t->config_text, err);
     if (st != TT_OK)
         return st;
-    double bytes = (double)t->model->n_params * 4 * (optimizer ? 3 : 1), seconds = tt_clock_s() - start;
-    tt_log_root(INFO, "saved %s/step-%lld%s: %.1f MiB in %.2f s (%.2f GB/s)", t->checkpoint_dir, (long long)t->at.step,
-                optimizer ? "" : " (weights only)", bytes / (1 << 20), seconds, bytes / seconds / 1e9);
     if (optimizer)
         t->saved_step = t->at.step;
     return TT_OK;
