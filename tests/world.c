@@ -52,6 +52,10 @@ static void test_launch(void)
             "joining the job: this batch script has 6 tasks (SLURM_NTASKS) but started one rank by itself; put 'srun "
             "--mpi=pmix' before the program (or ask for --ntasks=1 to run alone)",
             "bare in a batch script that asked by node");
+    refused(ENV("SLURM_JOB_ID", "7", "SLURM_TASKS_PER_NODE", "96(x2)", "SLURM_JOB_NUM_NODES", "2"),
+            "joining the job: this batch script has 2 tasks (SLURM_NTASKS) but started one rank by itself; put 'srun "
+            "--mpi=pmix' before the program (or ask for --ntasks=1 to run alone)",
+            "bare in a batch script of two nodes");
     refused(ENV("PMI_SIZE", "2", "PMI_RANK", "0"),
             "joining the job: a launcher announced PMI_SIZE=2 ranks, which is not the launcher of the MPI library this "
             "program was built with; start it with Open MPI's mpirun or 'srun --mpi=pmix'",
@@ -64,6 +68,8 @@ static void test_launch(void)
              1, 16, 8, "srun");
     accepted(ENV("SLURM_STEP_ID", "0", "SLURM_STEP_NUM_TASKS", "1"), 0, 0, 0, "srun, one task");
     accepted(ENV("SLURM_JOB_ID", "7", "SLURM_NTASKS", "1"), 0, 0, 0, "batch script, one task");
+    accepted(ENV("SLURM_JOB_ID", "7", "SLURM_TASKS_PER_NODE", "96", "SLURM_JOB_NUM_NODES", "1"), 0, 0, 0,
+             "batch script, one task");
 }
 
 static void test_alone(void)

@@ -53,6 +53,12 @@ static void test_agree(tt_world *w, int rank)
     is_str(err.text, "rank 2: shard 2 is missing", "the first failing rank's text");
     is_int(tt_world_agree(w, err.code, &err), TT_ERR_DATA, "agreeing again keeps the status");
     is_str(err.text, "rank 2: shard 2 is missing", "agreeing again names the rank once");
+    st = tt_fail(&err, TT_ERR_MESH, "the same for all");
+    is_int(tt_world_agree(w, st, &err), TT_ERR_MESH, "all fail alike");
+    is_str(err.text, "the same for all", "all fail alike: no rank is named");
+    st = tt_fail(&err, TT_ERR_MESH, "not for all: %d", rank);
+    is_int(tt_world_agree(w, st, &err), TT_ERR_MESH, "all fail, each with its own text");
+    is_str(err.text, "rank 0: not for all: 0", "all fail, each with its own text: the first is named");
     is_int(tt_world_agree(w, rank == 3 ? TT_ERR_NOMEM : TT_OK, NULL), TT_ERR_NOMEM, "without a place for the text");
 }
 

@@ -14,7 +14,8 @@ typedef struct job {
     int64_t floats; /* workspace of one thread */
 } job;
 
-/* Per thread: queries and output transposed, K and V tiles of bf16 widened, a tile of scores, one row. */
+/* Per thread: queries and output transposed, K and V tiles of bf16 widened (fp32 ones are read where they lie, which
+ * measured faster than copying them together), a tile of scores, one row. */
 static int64_t floats_per_thread(int64_t e, tt_dtype dtype)
 {
     int64_t wide = dtype == TT_F32 ? 0 : 2 * TT_KEYS * e;
@@ -55,13 +56,13 @@ static void one_block(const job *j, int64_t seq, int64_t head, int64_t block, fl
     tt_attn_untranspose(a, &j->args->out[0], start + b.first, b.count, a->heads, head, alpha, ot, row);
 }
 
-/* Late blocks see most keys under a causal mask: they go first, so that threads finish together. */
+/* Head by head, so that its K and V stay near; late blocks first, which see most keys under a causal mask, so that
+ * threads finish together. */
 static void run_tasks(void *ctx, int64_t begin, int64_t end, int thread)
 {
     const job *j = ctx;
-    int64_t units = j->a.seqs * j->a.heads;
     for (int64_t t = begin; t < end; t++) {
-        int64_t block = j->a.blocks - 1 - t / units, unit = t % units;
+        int64_t unit = t / j->a.blocks, block = j->a.blocks - 1 - t % j->a.blocks;
         one_block(j, unit / j->a.heads, unit % j->a.heads, block, (float *)j->args->workspace + thread * j->floats);
     }
 }

@@ -41,4 +41,25 @@ static inline double tt_unit53(uint32_t high, uint32_t low)
     return (double)((((uint64_t)high << 32) | low) >> 11) * 0x1p-53;
 }
 
+/* A stream: the 64-bit key of (seed, name). Its block for (index, draw) is four words; `draw` separates further blocks of
+ * the same element: rejections, a second use. */
+typedef struct tt_rng_block {
+    uint32_t v[4];
+} tt_rng_block;
+
+/** 64-bit FNV-1a of a name. */
+uint64_t tt_rng_hash(const char *name);
+
+/** Key of the stream `name` under `seed`. Stable for ever: what was drawn from it must be drawn again. */
+uint64_t tt_rng_key(uint64_t seed, const char *name);
+
+/** Block (index, draw) of a stream: counter words index low, index high, draw low, draw high. */
+tt_rng_block tt_rng_at(uint64_t key, uint64_t index, uint64_t draw);
+
+/** A standard normal from a block: Box and Muller 1958 on two 53-bit uniforms, in double. |x| < 8.6. */
+double tt_rng_normal(tt_rng_block block);
+
+/** Unbiased integer in [0, n), n >= 1, from block `index` of a stream (rejection over draws, 64 bits at a time). */
+uint64_t tt_rng_below(uint64_t key, uint64_t index, uint64_t n);
+
 #endif

@@ -90,7 +90,7 @@ static const tt_comm_table self_table = {"self", self_open_group, self_start, se
 
 tt_status tt_comm_create(tt_world *world, const tt_mesh *mesh, tt_comm **comm, tt_error *err)
 {
-    if (tt_world_size(world) > 1)
+    if (mesh->size > 1)
         return tt_comm_create_mpi(world, mesh, comm, err);
     *comm = calloc(1, sizeof **comm);
     TT_ASSERT(*comm);

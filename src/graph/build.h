@@ -10,6 +10,7 @@
 typedef struct tt_builder {
     tt_program *p;
     tt_instr_list *list;
+    tt_inputs in; /* what this forward reads */
     int block;
     tt_placement residual_tp; /* where the residual stream lies on the tp axis: S0 with sequence parallelism, else R */
 } tt_builder;

@@ -17,7 +17,9 @@ tt_program *tt_program_create(const tt_mesh *mesh)
     p->n_frames = 1;
     for (int i = 0; i < TT_N_PARTS; i++)
         p->part[i].name = part_names[i];
-    tt_vid *const named[] = {&p->tokens,    &p->targets,   &p->positions,  &p->doc_start, &p->n_valid,
+    const tt_inputs none = {0, 0, -1, -1, -1, -1};
+    p->train = p->eval = p->generate = none;
+    tt_vid *const named[] = {&p->n_valid,
                              &p->inv_valid, &p->loss_sum,  &p->grad_norm,  &p->clip_coef, &p->bad,
                              &p->lr,        &p->step,      &p->seed,       &p->eval_loss, &p->eval_valid,
                              &p->logits,    &p->row_index};

@@ -126,12 +126,20 @@ typedef struct tt_block_state {
     tt_vid low; /* compute-dtype copy of the shard when it differs from fp32, else -1 */
 } tt_block_state;
 
+/* What a forward reads: one int per token, sequences one after another. */
+typedef struct tt_inputs {
+    int64_t seq_len;
+    int batch; /* sequences on one data-parallel rank */
+    tt_vid tokens, targets, positions, doc_start; /* local [batch * seq_len]; -1 = not declared */
+} tt_inputs;
+
 typedef struct tt_program {
     tt_arena *arena; /* owned */
     tt_mesh mesh;
     tt_dtype compute_dtype;
-    int64_t seq_len;
-    int batch;            /* sequences of one microbatch on one data-parallel rank */
+    tt_inputs train;      /* of one microbatch */
+    tt_inputs eval;       /* of one validation batch */
+    tt_inputs generate;   /* one sequence, the same on every data-parallel rank */
     int n_microbatches;   /* per step */
     int n_frames;         /* microbatches in flight */
     tt_value *value;
@@ -143,7 +151,6 @@ typedef struct tt_program {
     tt_part part[TT_N_PARTS];
     size_t scope_bytes[TT_N_SCOPES]; /* set by the memory pass; FRAME is one frame, SCRATCH the largest part */
     /* named values: what the run feeds and fetches; -1 when absent */
-    tt_vid tokens, targets, positions, doc_start; /* per microbatch, local [batch * seq_len] */
     tt_vid n_valid, inv_valid, loss_sum, grad_norm, clip_coef, bad, lr, step, seed;
     tt_vid eval_loss, eval_valid, logits, row_index;
 } tt_program;

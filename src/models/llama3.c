@@ -21,7 +21,6 @@ static const struct {
     {"70B", 8192, 80, 64, 8, 1.3, 4096, 128256, 0},   {"405B", 16384, 126, 128, 8, 1.2, 4096, 128256, 0},
 };
 
-/* Hidden size of the SwiGLU: 2/3 of 4*dim, times a multiplier, rounded up. */
 int tt_llama_ffn_dim(int dim, double multiplier, int multiple_of)
 {
     int h = (int)(8.0 * dim / 3.0);
@@ -123,16 +122,15 @@ static tt_vid inv_freq_constant(tt_builder *b, const tt_model_dims *d)
 
 static tt_vid layer(tt_builder *b, const tt_model_dims *d, const tt_param *w, tt_vid x, tt_vid cs)
 {
-    const tt_program *p = b->p;
     const tt_attention_opts attention = {.head_dim = d->head_dim,
-                                         .seq_len = p->seq_len,
+                                         .seq_len = b->in.seq_len,
                                          .scale = 1 / sqrt((double)d->head_dim),
                                          .causal = 1};
     tt_vid n = tt_build_rmsnorm(b, x, w[NORM1].compute, d->norm_eps);
     tt_vid q = tt_build_rope(b, tt_build_linear(b, n, w[WQ].compute), cs, d->head_dim, 0);
     tt_vid k = tt_build_rope(b, tt_build_linear(b, n, w[WK].compute), cs, d->head_dim, 0);
     tt_vid v = tt_build_linear(b, n, w[WV].compute);
-    tt_vid o = tt_build_attention(b, q, k, v, p->doc_start, &attention);
+    tt_vid o = tt_build_attention(b, q, k, v, b->in.doc_start, &attention);
     x = tt_build_add(b, x, tt_build_linear(b, o, w[WO].compute));
 
     n = tt_build_rmsnorm(b, x, w[NORM2].compute, d->norm_eps);
@@ -147,8 +145,8 @@ static tt_vid forward(tt_builder *b, const tt_model *model, tt_forward_end end, 
     tt_program *p = b->p;
     const tt_param *w = p->param;
     b->block = 0;
-    tt_vid cs = tt_build_rope_table(b, p->positions, inv_freq_constant(b, d));
-    tt_vid x = tt_build_embedding(b, p->tokens, w->compute);
+    tt_vid cs = tt_build_rope_table(b, b->in.positions, inv_freq_constant(b, d));
+    tt_vid x = tt_build_embedding(b, b->in.tokens, w->compute);
     for (int i = 0; i < d->n_layers; i++) {
         b->block = 1 + i;
         x = layer(b, d, w + 1 + i * PER_LAYER, x, cs);
@@ -160,9 +158,9 @@ static tt_vid forward(tt_builder *b, const tt_model *model, tt_forward_end end, 
     *x_last = x;
     switch (end) {
     case TT_END_LOSS:
-        return tt_build_head_loss(b, x, head, p->targets, p->inv_valid, p->loss_sum);
+        return tt_build_head_loss(b, x, head, b->in.targets, p->inv_valid, p->loss_sum);
     case TT_END_EVAL:
-        tt_build_head_eval(b, x, head, p->targets, p->eval_loss);
+        tt_build_head_eval(b, x, head, b->in.targets, p->eval_loss);
         return -1;
     case TT_END_ROW_LOGITS:
         return tt_build_linear(b, tt_build_select_row(b, x, p->row_index), head);

@@ -64,4 +64,7 @@ tt_status tt_family_find(const char *name, const tt_family **family, tt_error *e
 
 extern const tt_family tt_family_llama3;
 
+/** SwiGLU hidden size of the Llama families: 2/3 of 4*dim, times a multiplier (<= 0: none), rounded up to multiple_of. */
+int tt_llama_ffn_dim(int dim, double multiplier, int multiple_of);
+
 #endif

@@ -40,13 +40,18 @@ tt_status tt_compile_check(const tt_model *model, const tt_mesh *mesh, const tt_
                        "model.n_kv_heads=%d is not divisible by parallelism.tensor_parallel_degree=%d: every tp rank "
                        "needs whole kv heads; use a degree of %s",
                        d->n_kv_heads, tp, common_divisors(d->n_heads, d->n_kv_heads, fits, sizeof fits));
-    int64_t tokens = opts->seq_len * opts->batch;
-    if (opts->sequence_parallel && tokens % tp)
-        return tt_fail(err, TT_ERR_MESH,
-                       "a microbatch of %d x %lld = %lld tokens cannot be shared evenly by %d tp ranks; change "
-                       "training.seq_len or training.local_batch_size, or set "
-                       "parallelism.enable_sequence_parallel = false",
-                       opts->batch, (long long)opts->seq_len, (long long)tokens, tp);
+    const struct {
+        int64_t seq_len;
+        int batch;
+        const char *section;
+    } in[] = {{opts->seq_len, opts->batch, "training"}, {opts->eval_seq_len, opts->eval_batch, "validation"}};
+    for (int k = 0; k < 2; k++)
+        if (opts->sequence_parallel && in[k].seq_len * in[k].batch % tp)
+            return tt_fail(err, TT_ERR_MESH,
+                           "a %s microbatch of %d x %lld = %lld tokens cannot be shared evenly by %d tp ranks; change "
+                           "%s.seq_len or %s.local_batch_size, or set parallelism.enable_sequence_parallel = false",
+                           in[k].section, in[k].batch, (long long)in[k].seq_len,
+                           (long long)(in[k].seq_len * in[k].batch), tp, in[k].section, in[k].section);
     return TT_OK;
 }
 
@@ -59,27 +64,38 @@ static tt_vid scalar(tt_program *p, const char *name, tt_dtype t, tt_scope scope
     return v;
 }
 
-/* One int per token, batch sharded over the data-parallel axes. */
-static tt_vid per_token(tt_program *p, const char *name)
+/* One int per token; over `axes` the ranks hold different sequences. */
+static tt_vid per_token(tt_program *p, const char *name, const tt_inputs *in, int axes)
 {
-    int64_t n = p->seq_len * p->batch * tt_mesh_group_size(&p->mesh, TT_MASK_BATCH);
+    int64_t n = in->seq_len * in->batch * tt_mesh_group_size(&p->mesh, axes);
     tt_vid v = tt_value_new(p, name, TT_I32, 1, &n);
     tt_value *x = &p->value[v];
     x->scope = TT_SCOPE_FRAME;
     for (int a = 0; a < TT_N_AXES; a++)
-        if ((TT_MASK(a) & TT_MASK_BATCH) && p->mesh.degree[a] > 1)
+        if ((TT_MASK(a) & axes) && p->mesh.degree[a] > 1)
             x->place[a] = (tt_placement){TT_S, 0};
     tt_placement_local_shape(&p->mesh, x->place, 1, x->shape, x->local);
     x->bytes = tt_value_local_bytes(x);
     return v;
 }
 
-static void declare_inputs(tt_program *p)
+static void declare_tokens(tt_program *p, tt_inputs *in, int64_t seq_len, int batch, int axes)
 {
-    p->tokens = per_token(p, "tokens");
-    p->targets = per_token(p, "targets");
-    p->positions = per_token(p, "positions");
-    p->doc_start = per_token(p, "doc_start");
+    in->seq_len = seq_len;
+    in->batch = batch;
+    in->tokens = per_token(p, "tokens", in, axes);
+    in->targets = per_token(p, "targets", in, axes);
+    in->positions = per_token(p, "positions", in, axes);
+    in->doc_start = per_token(p, "doc_start", in, axes);
+}
+
+static void declare_inputs(tt_program *p, const tt_compile_opts *opts)
+{
+    declare_tokens(p, &p->train, opts->seq_len, opts->batch, TT_MASK_BATCH);
+    if (opts->eval_batch)
+        declare_tokens(p, &p->eval, opts->eval_seq_len, opts->eval_batch, TT_MASK_BATCH);
+    if (opts->generate_seq_len)
+        declare_tokens(p, &p->generate, opts->generate_seq_len, 1, 0);
     p->n_valid = scalar(p, "n_valid", TT_F64, TT_SCOPE_STEP);
     p->inv_valid = scalar(p, "inv_valid", TT_F32, TT_SCOPE_STEP);
     p->loss_sum = scalar(p, "loss_sum", TT_F64, TT_SCOPE_STEP);
@@ -103,15 +119,17 @@ static void feed(tt_program *p, tt_instr_list *list, int n, const tt_vid *v)
 
 /* A placed forward ending in `end`, preceded by the feed of its inputs; *last is the value to fetch. */
 static tt_status build_forward(tt_program *p, const tt_model *model, const tt_compile_opts *opts, tt_forward_end end,
-                               tt_instr_list *list, tt_error *err)
+                               const tt_inputs *in, tt_instr_list *list, tt_error *err)
 {
-    tt_builder b = {.p = p, .list = list};
+    tt_builder b = {.p = p, .list = list, .in = *in};
     b.residual_tp = opts->sequence_parallel ? (tt_placement){TT_S, 0} : (tt_placement){TT_R, 0};
     tt_vid x, last = model->family->forward(&b, model, end, &x);
     if (end == TT_END_LOSS)
         tt_differentiate(p, list, x, last);
-    else if (end != TT_END_EVAL)
+    else if (end != TT_END_EVAL) {
         p->logits = last;
+        p->value[last].pinned = 1; /* R: the host gets whole rows */
+    }
     const tt_shard_opts shard = {.sequence_parallel = opts->sequence_parallel,
                                  .logits_bytes_max = opts->logits_bytes_max ? opts->logits_bytes_max : 32 << 20};
     return tt_shard(p, list, &shard, err);
@@ -134,14 +152,14 @@ static void prepend_feed(tt_program *p, tt_part_id part, tt_instr_list *code, in
 static tt_status compile_train(tt_program *p, const tt_model *model, const tt_compile_opts *opts, tt_error *err)
 {
     tt_instr_list list = {0}, forward = {0};
-    tt_status st = build_forward(p, model, opts, TT_END_LOSS, &list, err);
+    tt_status st = build_forward(p, model, opts, TT_END_LOSS, &p->train, &list, err);
     if (st != TT_OK) {
         tt_instr_list_free(&list);
         return st;
     }
     tt_split(p, &list, &forward, &p->part[TT_PART_BACKWARD].code);
     tt_recompute_pass(p, &forward, &p->part[TT_PART_BACKWARD].code, &opts->recompute);
-    prepend_feed(p, TT_PART_FORWARD, &forward, 4, (tt_vid[]){p->tokens, p->targets, p->positions, p->doc_start});
+    prepend_feed(p, TT_PART_FORWARD, &forward, 4, (tt_vid[]){p->train.tokens, p->train.targets, p->train.positions, p->train.doc_start});
     const int keep = opts->fsdp.reshard == TT_RESHARD_NEVER;
     tt_fsdp_gather(p, TT_PART_FORWARD, keep);
     tt_fsdp_gather(p, TT_PART_BACKWARD, keep);
@@ -150,15 +168,16 @@ static tt_status compile_train(tt_program *p, const tt_model *model, const tt_co
 }
 
 static tt_status compile_eval(tt_program *p, const tt_model *model, const tt_compile_opts *opts, tt_part_id part,
-                              tt_forward_end end, tt_error *err)
+                              tt_forward_end end, const tt_inputs *from, tt_error *err)
 {
     tt_instr_list list = {0};
-    tt_status st = build_forward(p, model, opts, end, &list, err);
+    tt_status st = build_forward(p, model, opts, end, from, &list, err);
     if (st != TT_OK) {
         tt_instr_list_free(&list);
         return st;
     }
-    tt_vid in[] = {p->tokens, p->positions, p->doc_start, end == TT_END_EVAL ? p->targets : p->row_index};
+    tt_vid in[] = {from->tokens, from->positions, from->doc_start,
+                   end == TT_END_EVAL ? from->targets : p->row_index};
     prepend_feed(p, part, &list, end == TT_END_LOGITS ? 3 : 4, in);
     if (end != TT_END_EVAL) {
         tt_vid logits = p->logits;
@@ -176,19 +195,17 @@ tt_status tt_compile(const tt_model *model, const tt_mesh *mesh, const tt_compil
         return st;
     tt_program *p = tt_program_create(mesh);
     p->compute_dtype = opts->compute_dtype;
-    p->seq_len = opts->seq_len;
-    p->batch = opts->batch;
     p->n_microbatches = opts->n_microbatches;
-    declare_inputs(p);
+    declare_inputs(p, opts);
     tt_fsdp_declare_params(p, model);
     tt_fsdp_layout_state(p);
     TT_TRY(compile_train(p, model, opts, err));
-    if (opts->eval)
-        TT_TRY(compile_eval(p, model, opts, TT_PART_EVAL, TT_END_EVAL, err));
-    if (opts->generate)
-        TT_TRY(compile_eval(p, model, opts, TT_PART_GENERATE, TT_END_ROW_LOGITS, err));
+    if (opts->eval_batch)
+        TT_TRY(compile_eval(p, model, opts, TT_PART_EVAL, TT_END_EVAL, &p->eval, err));
+    if (opts->generate_seq_len)
+        TT_TRY(compile_eval(p, model, opts, TT_PART_GENERATE, TT_END_ROW_LOGITS, &p->generate, err));
     if (opts->logits)
-        TT_TRY(compile_eval(p, model, opts, TT_PART_LOGITS, TT_END_LOGITS, err));
+        TT_TRY(compile_eval(p, model, opts, TT_PART_LOGITS, TT_END_LOGITS, &p->train, err));
     tt_fsdp_write_step_parts(p, &opts->fsdp);
     tt_plan_workspaces(p, &opts->device);
     tt_order(p);

@@ -19,9 +19,10 @@ typedef struct tt_compile_opts {
     int64_t logits_bytes_max; /* 0 = 32 MiB */
     tt_recompute_opts recompute;
     tt_fsdp_opts fsdp;
-    int eval;     /* also the validation parts */
-    int logits;   /* also the full-logits part (tests) */
-    int generate; /* also the one-row-logits part */
+    int eval_batch;        /* 0 = no validation parts */
+    int64_t eval_seq_len;
+    int64_t generate_seq_len; /* 0 = no generation part */
+    int logits;            /* also the part that gives all logits of a training batch */
     tt_device_profile device;
 } tt_compile_opts;
 

@@ -259,6 +259,16 @@ static tt_vid gradient_target(reducer *r, const tt_instr *i)
     return v;
 }
 
+/* The whole reserved extent: as many rows as the shards together. */
+static tt_vid padded_view(tt_program *p, const tt_param *w, tt_vid full)
+{
+    tt_value t = p->value[full];
+    int64_t shape[TT_MAX_DIMS];
+    memcpy(shape, t.local, sizeof shape);
+    shape[0] = w->state_local[0] * shards(p);
+    return tt_value_view(p, full, 0, t.name, t.dtype, t.ndim, shape);
+}
+
 /* The block's gradients are complete: one group onto the shards. */
 static void emit_reduce_scatter(reducer *r, int block)
 {
@@ -268,7 +278,7 @@ static void emit_reduce_scatter(reducer *r, int block)
     int n = 0;
     for (int w = 0; w < p->n_params; w++)
         if (p->param[w].block == block) {
-            in[n] = r->target[w];
+            in[n] = padded_view(p, &p->param[w], r->target[w]);
             out[n++] = state_view(p, &p->param[w], p->state[block].grad, p->param[w].state_local);
             memcpy(p->value[out[n - 1]].place, p->value[r->target[w]].place, sizeof p->value[0].place);
         }

@@ -328,6 +328,8 @@ tt_status tt_shard(tt_program *p, tt_instr_list *list, const tt_shard_opts *opts
         tt_instr i = list->at[k];
         st = place_instr(&s, &i);
     }
+    if (p->logits >= 0)
+        p->logits = s.primary[p->logits]; /* pinned: whole on every tp rank */
     free(s.primary);
     free(s.version);
     free(s.versions);

@@ -37,14 +37,29 @@ void tt_engine_destroy(tt_engine **engine)
     *engine = NULL;
 }
 
+static tt_microbatch host_inputs(tt_engine *e, const tt_inputs *in, int index)
+{
+    TT_ASSERT(in->tokens >= 0);
+    return (tt_microbatch){.tokens = tt_executor_host(e->executor, in->tokens, index),
+                           .targets = tt_executor_host(e->executor, in->targets, index),
+                           .positions = tt_executor_host(e->executor, in->positions, index),
+                           .doc_start = tt_executor_host(e->executor, in->doc_start, index),
+                           .n = e->program->value[in->tokens].local[0]};
+}
+
 tt_microbatch tt_engine_microbatch(tt_engine *e, int index)
 {
-    const tt_program *p = e->program;
-    return (tt_microbatch){.tokens = tt_executor_host(e->executor, p->tokens, index),
-                           .targets = tt_executor_host(e->executor, p->targets, index),
-                           .positions = tt_executor_host(e->executor, p->positions, index),
-                           .doc_start = tt_executor_host(e->executor, p->doc_start, index),
-                           .n = p->value[p->tokens].local[0]};
+    return host_inputs(e, &e->program->train, index);
+}
+
+tt_microbatch tt_engine_eval_inputs(tt_engine *e)
+{
+    return host_inputs(e, &e->program->eval, 0);
+}
+
+tt_microbatch tt_engine_generate_inputs(tt_engine *e)
+{
+    return host_inputs(e, &e->program->generate, 0);
 }
 
 static tt_status run_one(tt_engine *e, tt_part_id part, int first, tt_error *err)
@@ -58,9 +73,8 @@ tt_status tt_engine_init(tt_engine *e, int64_t seed, tt_error *err)
     return run_one(e, TT_PART_INIT, 0, err);
 }
 
-static double count_valid(tt_engine *e, int index)
+static double count_valid(tt_microbatch m)
 {
-    tt_microbatch m = tt_engine_microbatch(e, index);
     int64_t n = 0;
     for (int64_t i = 0; i < m.n; i++)
         n += m.targets[i] >= 0;
@@ -88,7 +102,7 @@ tt_status tt_engine_step(tt_engine *e, int64_t step, double lr, int update, tt_s
     tt_executor *ex = e->executor;
     double valid = 0;
     for (int m = 0; m < p->n_microbatches; m++)
-        valid += count_valid(e, m);
+        valid += count_valid(tt_engine_microbatch(e, m));
     *(double *)tt_executor_host(ex, p->n_valid, 0) = valid;
     *(float *)tt_executor_host(ex, p->lr, 0) = (float)lr;
     *(int32_t *)tt_executor_host(ex, p->step, 0) = (int32_t)step;
@@ -118,7 +132,7 @@ tt_status tt_engine_eval_batch(tt_engine *e, tt_error *err)
 {
     double *valid = tt_executor_host(e->executor, e->program->eval_valid, 0);
     int first = *valid == 0;
-    *valid += count_valid(e, 0);
+    *valid += count_valid(tt_engine_eval_inputs(e));
     return run_one(e, TT_PART_EVAL, first, err);
 }
 

@@ -29,6 +29,9 @@ typedef struct tt_microbatch {
     int64_t n; /* ints in each */
 } tt_microbatch;
 tt_microbatch tt_engine_microbatch(tt_engine *e, int index);
+/** The same for one validation batch (eval_batch * eval_seq_len) and for the one sequence of generation. */
+tt_microbatch tt_engine_eval_inputs(tt_engine *e);
+tt_microbatch tt_engine_generate_inputs(tt_engine *e);
 
 /** Draw initial weights; moments 0. Independent of the mesh. */
 tt_status tt_engine_init(tt_engine *e, int64_t seed, tt_error *err);
@@ -43,13 +46,13 @@ typedef struct tt_step_result {
 /** Forward and backward of all microbatches filled in, reduction, and (if update) the optimizer step. step counts from 1. */
 tt_status tt_engine_step(tt_engine *e, int64_t step, double lr, int update, tt_step_result *result, tt_error *err);
 
-/** Begin a validation; then per batch fill microbatch 0 and call batch; end gives the mean loss over all ranks. */
+/** Begin a validation; then per batch fill the validation inputs and call batch; end gives the mean loss over all ranks. */
 tt_status tt_engine_eval_begin(tt_engine *e, tt_error *err);
 tt_status tt_engine_eval_batch(tt_engine *e, tt_error *err);
 tt_status tt_engine_eval_end(tt_engine *e, double *loss, double *n_valid, tt_error *err);
 
-/** Logits of microbatch 0: all rows (needs opts.logits) or one (needs opts.generate), in host memory of the engine, in the
- *  compute dtype's fp32 value. *rows x *vocab. Weights must have been made current by tt_engine_eval_begin. */
+/** Logits of microbatch 0, all rows (opts.logits), or of one row of the generation inputs (opts.generate_seq_len), in host
+ *  memory of the engine, as fp32. *rows x *vocab. Weights must have been made current by tt_engine_eval_begin. */
 tt_status tt_engine_logits(tt_engine *e, const float **logits, int64_t *rows, int64_t *vocab, tt_error *err);
 tt_status tt_engine_row_logits(tt_engine *e, int row, const float **logits, int64_t *vocab, tt_error *err);
 

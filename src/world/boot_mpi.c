@@ -9,12 +9,13 @@
 
 #define CHUNK ((size_t)1 << 30) /* MPI counts are ints */
 #define TAG_COLLECT 71
+#define N_VOTE 4
 
 typedef struct {
     MPI_Comm comm;    /* collectives, and what comm_mpi duplicates */
     MPI_Comm control; /* agreements only */
     int rank, size;
-    int mine, first; /* of the agreement under way: a late one may still write here after we gave up */
+    int mine[N_VOTE], all[N_VOTE]; /* the agreement under way: a late one may still write here after we gave up */
 } mpi_world;
 
 static void barrier(void *ctx)
@@ -100,13 +101,20 @@ static int wait_done(MPI_Request *request, double limit_s)
     }
 }
 
-static int first_failing(void *ctx, int failed, double limit_s)
+static int vote(void *ctx, tt_vote *v, double limit_s)
 {
     mpi_world *m = ctx;
-    m->mine = failed ? m->rank : m->size;
     MPI_Request request;
-    MPI_Iallreduce(&m->mine, &m->first, 1, MPI_INT, MPI_MIN, m->control, &request);
-    return wait_done(&request, limit_s) ? m->first : -1;
+    const int mine[N_VOTE] = {v->failed ? m->rank : m->size, v->failed, !v->closing, v->closing};
+    memcpy(m->mine, mine, sizeof mine);
+    MPI_Iallreduce(m->mine, m->all, N_VOTE, MPI_INT, MPI_MIN, m->control, &request);
+    if (!wait_done(&request, limit_s))
+        return -1;
+    v->first_failed = m->all[0];
+    v->all_failed = m->all[1];
+    v->some_close = !m->all[2];
+    v->all_close = m->all[3];
+    return 0;
 }
 
 static void leave(void *ctx)
@@ -134,7 +142,7 @@ static const tt_boot mpi = {
     .broadcast = broadcast,
     .fold = fold,
     .collect = collect,
-    .first_failing = first_failing,
+    .vote = vote,
     .leave = leave,
     .abort = abort_job,
     .mpi_comm = mpi_comm,

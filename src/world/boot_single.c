@@ -25,10 +25,13 @@ static void collect(void *ctx, const void *data, size_t bytes, void *into, const
         memcpy(into, data, bytes);
 }
 
-static int first_failing(void *ctx, int failed, double limit_s)
+static int vote(void *ctx, tt_vote *v, double limit_s)
 {
     (void)ctx, (void)limit_s;
-    return failed ? 0 : 1;
+    v->first_failed = v->failed ? 0 : 1;
+    v->all_failed = v->failed;
+    v->some_close = v->all_close = v->closing;
+    return 0;
 }
 
 static void end(void *ctx, int exit_code)
@@ -48,7 +51,7 @@ static const tt_boot single = {
     .broadcast = keep,
     .fold = fold,
     .collect = collect,
-    .first_failing = first_failing,
+    .vote = vote,
     .leave = nothing,
     .abort = end,
     .mpi_comm = no_comm,

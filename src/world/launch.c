@@ -48,6 +48,8 @@ tt_status tt_launch_detect(const char *(*get)(const char *name), tt_launch *laun
     int tasks = number(get("SLURM_NTASKS"));
     if (tasks == 0) /* not set in a batch script that asked by node */
         tasks = times(number(get("SLURM_NTASKS_PER_NODE")), number(get("SLURM_JOB_NUM_NODES")));
+    if (tasks == 0) /* not said at all: at least one on each node */
+        tasks = number(get("SLURM_JOB_NUM_NODES"));
     if (get("SLURM_JOB_ID")) {
         if (tasks > 1)
             return tt_fail(err, TT_ERR_LAUNCH,

@@ -5,6 +5,7 @@
 #include "world/world_priv.h"
 
 #include <ctype.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,18 +16,22 @@
 #define CLOSE_LIMIT_S 5.0
 #define AGREE_LIMIT_S 60.0
 
-#define OTHERS_WAIT_S 4 /* mpirun takes a second or two to end a job */
-
 static const char *env(const char *name)
 {
     return getenv(name);
 }
 
-/* Ranks that wait must give their core to those that work when a node has more ranks than cores. */
+static int usable_cores(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* Ranks that wait must give their core to those that work when there are more ranks than cores. A rank that is bound to
+ * a core of its own loses nothing by it. */
 static int yield_when_crowded(const tt_launch *launch)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    if (!launch->mpi || cores < 1 || launch->local_ranks <= cores || getenv("OMPI_MCA_mpi_yield_when_idle"))
+    if (!launch->mpi || launch->local_ranks <= usable_cores() || getenv("OMPI_MCA_mpi_yield_when_idle"))
         return 0;
     return setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0) == 0;
 }
@@ -38,11 +43,11 @@ static void log_world(const tt_world *w, const tt_launch *launch, int yields)
     else
         tt_log_root(INFO, "world: %d ranks on %d node%s (%s)", w->size, w->nodes, w->nodes == 1 ? "" : "s", launch->how);
     if (yields)
-        tt_log_root(INFO, "world: %d ranks on a node with %ld cores: set OMPI_MCA_mpi_yield_when_idle=1",
-                    launch->local_ranks, sysconf(_SC_NPROCESSORS_ONLN));
+        tt_log_root(INFO, "world: %d ranks on a node, %d cores for this one: set OMPI_MCA_mpi_yield_when_idle=1",
+                    launch->local_ranks, usable_cores());
 }
 
-tt_status tt_world_open(tt_world **world, tt_error *err)
+static tt_status join(tt_world **world, int quiet, tt_error *err)
 {
     tt_launch launch;
     *world = NULL;
@@ -59,9 +64,15 @@ tt_status tt_world_open(tt_world **world, tt_error *err)
         return st;
     }
     tt_log_set_rank(w->rank, w->size);
-    log_world(w, &launch, yields);
+    if (!quiet)
+        log_world(w, &launch, yields);
     *world = w;
     return TT_OK;
+}
+
+tt_status tt_world_open(tt_world **world, tt_error *err)
+{
+    return join(world, 0, err);
 }
 
 /* Texts agreed on before already say whose they are. */
@@ -84,21 +95,15 @@ static void print_message(tt_status st, const char *text)
         return; /* nowhere to say it */
 }
 
-/* No world to agree in. All ranks likely fail alike, so rank 0 speaks at once; another one waits first, and when it is
- * still alive then (the launcher ends a job whose rank 0 failed) it was alone in this and speaks for itself. */
-static tt_status close_without_world(tt_status st, const tt_error *err)
+/* A start that was refused is refused alike on all ranks, and there is no way to agree: the first rank speaks. */
+static tt_status close_unjoined(tt_status st, const tt_error *err)
 {
-    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
-    if (!rank)
-        rank = getenv("PMIX_RANK");
-    if (!rank)
-        rank = getenv("SLURM_PROCID");
-    int other = rank && atoi(rank) > 0;
-    if (st == TT_OK || (other && st == TT_ERR_LAUNCH))
-        return st;
-    if (other)
-        sleep(OTHERS_WAIT_S);
-    print_message(st, err ? err->text : "");
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+    const char *rank = NULL;
+    for (size_t i = 0; !rank && i < sizeof names / sizeof names[0]; i++)
+        rank = getenv(names[i]);
+    if (!rank || atoi(rank) == 0)
+        print_message(st, err ? err->text : "");
     return st;
 }
 
@@ -116,28 +121,39 @@ static void die_alone(tt_world *w, tt_status st, const char *text)
     w->boot->abort(w->ctx, tt_exit_code(st));
 }
 
-/* The agreement: every rank gets the first failing rank's status and text. */
-static tt_status agree(tt_world *w, tt_status st, tt_error *err, double limit_s)
+/* Whose text it is, unless it is everyone's: all stop alike, or all made the same mistake. `text` is everyone's copy of
+ * the first failing rank's, `mine` was this rank's. */
+static void name_the_rank(tt_world *w, const tt_vote *v, tt_status st, tt_error *theirs, const char *mine)
 {
-    if (w->size == 1)
+    int64_t differs = strcmp(theirs->text, mine) != 0;
+    if (v->all_failed)
+        w->boot->fold(w->ctx, &differs, 1, TT_FOLD_MAX_I64);
+    if (!theirs->text[0])
+        snprintf(theirs->text, sizeof theirs->text, "%s", tt_status_name(st));
+    if ((!v->all_failed || differs) && st != TT_ERR_STOPPED && !names_a_rank(theirs->text))
+        tt_fail_context(theirs, st, "rank %d", v->first_failed);
+}
+
+/* The agreement: every rank gets the first failing rank's status and text. */
+static tt_status agree(tt_world *w, tt_status st, tt_error *err, int closing)
+{
+    tt_vote v = {.failed = st != TT_OK, .closing = closing};
+    const char *mine = err && st != TT_OK ? err->text : "";
+    if (w->size == 1 || w->ended)
         return st;
-    int first = w->boot->first_failing(w->ctx, st != TT_OK, st != TT_OK ? limit_s : 0);
-    if (first == w->size)
+    if (w->boot->vote(w->ctx, &v, st == TT_OK ? 0 : closing ? CLOSE_LIMIT_S : AGREE_LIMIT_S) != 0) {
+        die_alone(w, st, mine);
+        return st;
+    }
+    w->ended = v.some_close && !v.all_close;
+    if (v.first_failed == w->size)
         return TT_OK;
-    if (first < 0) {
-        die_alone(w, st, err ? err->text : "");
-        return st;
-    }
     tt_error theirs = {.code = st};
-    if (first == w->rank && err)
-        memcpy(theirs.text, err->text, sizeof theirs.text);
-    if (first == w->rank && !names_a_rank(theirs.text)) {
-        if (!theirs.text[0])
-            snprintf(theirs.text, sizeof theirs.text, "%s", tt_status_name(st));
-        tt_fail_context(&theirs, st, "rank %d", w->rank);
-    }
-    w->boot->broadcast(w->ctx, &theirs.code, sizeof theirs.code, first);
-    w->boot->broadcast(w->ctx, theirs.text, sizeof theirs.text, first);
+    if (v.first_failed == w->rank)
+        memcpy(theirs.text, mine, strlen(mine) + 1);
+    w->boot->broadcast(w->ctx, &theirs.code, sizeof theirs.code, v.first_failed);
+    w->boot->broadcast(w->ctx, theirs.text, sizeof theirs.text, v.first_failed);
+    name_the_rank(w, &v, theirs.code, &theirs, mine);
     if (err) {
         err->code = theirs.code;
         memcpy(err->text, theirs.text, sizeof err->text);
@@ -147,18 +163,20 @@ static tt_status agree(tt_world *w, tt_status st, tt_error *err, double limit_s)
 
 tt_status tt_world_agree(tt_world *world, tt_status st, tt_error *err)
 {
-    return agree(world, st, err, AGREE_LIMIT_S);
+    return agree(world, st, err, 0);
 }
 
 tt_status tt_world_close(tt_world **world, tt_status st, const tt_error *err)
 {
-    if (!*world)
-        return close_without_world(st, err);
+    if (!*world && st == TT_OK)
+        return TT_OK;
+    if (!*world && (st == TT_ERR_LAUNCH || join(world, 1, NULL) != TT_OK)) /* failed early: join to end together */
+        return close_unjoined(st, err);
     tt_world *w = *world;
     tt_error last = {.code = st};
     if (err)
         memcpy(last.text, err->text, sizeof last.text);
-    st = agree(w, st, &last, CLOSE_LIMIT_S);
+    st = agree(w, st, &last, 1);
     if (st != TT_OK && w->rank == 0)
         print_message(st, last.text);
     w->boot->leave(w->ctx);

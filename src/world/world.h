@@ -17,7 +17,9 @@ tt_status tt_world_open(tt_world **world, tt_error *err);
 
 /** Leave the job. Every rank passes its own status; rank 0 prints the job's one message when it is an error.
  *  When a rank failed alone and others may wait in a collective, the job is aborted with the exit code of the status.
- *  Collective when all ranks come here. Returns the job's status. Accepts *world == NULL. */
+ *  *world == NULL with an error (it happened before the world was open) joins the job just to end it together.
+ *  Collective when all ranks come here; ranks that are in tt_world_agree meanwhile learn the error there. Returns the
+ *  job's status. */
 tt_status tt_world_close(tt_world **world, tt_status st, const tt_error *err);
 
 int tt_world_rank(const tt_world *world);
@@ -28,7 +30,8 @@ int tt_world_node(const tt_world *world);       /* node index, 0 .. nodes-1 */
 int tt_world_nodes(const tt_world *world);
 const char *tt_world_launcher(const tt_world *world); /* "single" | "mpi" */
 
-/** All ranks get the lowest failing rank's status; err is filled with its text ("rank 3: …" when size > 1). Collective. */
+/** All ranks get the lowest failing rank's status; err is filled with its text, "rank 3: …" unless all ranks failed with
+ *  the same text. A failing rank that finds nobody for a minute ends the job. Collective. */
 tt_status tt_world_agree(tt_world *world, tt_status st, tt_error *err);
 
 void tt_world_barrier(tt_world *world);

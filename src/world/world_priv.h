@@ -6,6 +6,13 @@
 
 typedef enum tt_fold { TT_FOLD_SUM_I64, TT_FOLD_MAX_I64, TT_FOLD_MAX_F64 } tt_fold;
 
+/* One agreement: what this rank says, and what all ranks said. */
+typedef struct tt_vote {
+    int failed, closing;                 /* in: this rank has an error; it is leaving the job */
+    int first_failed;                    /* out: lowest failing rank, or the number of ranks */
+    int all_failed, some_close, all_close; /* out */
+} tt_vote;
+
 /* Every entry is collective and ends the job itself when the library below fails. */
 typedef struct tt_boot {
     const char *name;
@@ -14,8 +21,8 @@ typedef struct tt_boot {
     void (*fold)(void *ctx, void *data, int n, tt_fold kind);
     /* Rank 0's `into` gets each rank's bytes one after the other; sizes[] is known on rank 0. */
     void (*collect)(void *ctx, const void *data, size_t bytes, void *into, const uint64_t *sizes);
-    /* Lowest rank whose failed != 0, or size. limit_s > 0: give up after that time and return -1. */
-    int (*first_failing)(void *ctx, int failed, double limit_s);
+    /* Puts all ranks' votes together. limit_s > 0: give up after that time and return -1 (else 0). */
+    int (*vote)(void *ctx, tt_vote *vote, double limit_s);
     void (*leave)(void *ctx);                /* orderly end; frees ctx */
     void (*abort)(void *ctx, int exit_code); /* end of the whole job; does not return when there are other ranks */
     void *(*mpi_comm)(void *ctx);            /* MPI_Comm * or NULL */
@@ -23,6 +30,7 @@ typedef struct tt_boot {
 
 struct tt_world {
     int rank, size, local_rank, local_size, node, nodes;
+    int ended; /* the job's error is agreed with a rank that is leaving: no further agreement will find it */
     const tt_boot *boot;
     void *ctx;
 };

@@ -1,0 +1,108 @@
+/* See metrics.h. */
+#include "metrics/metrics.h"
+
+#include "metrics/sinks.h"
+#include "metrics/usage.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct tt_metrics {
+    tt_metrics_opts opts;
+    char *path;
+    int jsonl, color;
+    /* since the last report */
+    int64_t steps, tokens;
+    double seconds, data_seconds;
+};
+
+tt_status tt_metrics_open(const tt_metrics_opts *opts, tt_metrics **metrics, tt_error *err)
+{
+    tt_status st = TT_OK;
+    tt_metrics *m = calloc(1, sizeof *m);
+    *metrics = NULL;
+    if (!m || (opts->jsonl_path && !(m->path = strdup(opts->jsonl_path)))) {
+        free(m);
+        return tt_fail(err, TT_ERR_NOMEM, "opening the metrics: out of memory");
+    }
+    m->opts = *opts;
+    m->opts.jsonl_path = m->path;
+    m->jsonl = -1;
+    m->color = opts->color < 0 ? opts->fd >= 0 && isatty(opts->fd) : opts->color;
+    if (m->path)
+        st = tt_sink_jsonl_open(m->path, opts->resume_step, &m->jsonl, err);
+    if (st != TT_OK)
+        tt_metrics_close(&m);
+    *metrics = m;
+    return st;
+}
+
+void tt_metrics_close(tt_metrics **metrics)
+{
+    tt_metrics *m = *metrics;
+    if (!m)
+        return;
+    if (m->jsonl >= 0)
+        close(m->jsonl);
+    free(m->path);
+    free(m);
+    *metrics = NULL;
+}
+
+int tt_metrics_reports(const tt_metrics *metrics, int64_t step)
+{
+    int64_t every = metrics->opts.log_freq > 0 ? metrics->opts.log_freq : 1;
+    return step == 1 || step % every == 0;
+}
+
+static double ratio(double a, double b)
+{
+    return b > 0 ? a / b : 0;
+}
+
+static tt_report make_report(const tt_metrics *m, const tt_metrics_values *v)
+{
+    double gib = 1024.0 * 1024 * 1024, steps = (double)m->steps;
+    int devices = m->opts.devices > 0 ? m->opts.devices : 1;
+    tt_usage usage = {.peak_bytes = v->memory_bytes, .limit_bytes = v->memory_limit};
+    if (usage.peak_bytes == 0)
+        usage = tt_usage_read();
+    tt_report r = {.step = v->step, .loss = v->loss, .loss_max = v->loss_max, .grad_norm = v->grad_norm, .lr = v->lr,
+                   .tokens_seen = v->tokens_seen};
+    r.memory_gib = (double)usage.peak_bytes / gib;
+    r.memory_percent = 100 * ratio((double)usage.peak_bytes, (double)usage.limit_bytes);
+    r.tps = ratio((double)m->tokens, m->seconds * devices);
+    r.tflops = m->opts.flops_per_token * r.tps * 1e-12;
+    r.mfu_percent = m->opts.peak_flops > 0 ? 1e14 * r.tflops / m->opts.peak_flops : NAN;
+    r.seconds_per_step = ratio(m->seconds, steps);
+    r.data_seconds_per_step = ratio(m->data_seconds, steps);
+    r.data_percent = 100 * ratio(m->data_seconds, m->seconds);
+    return r;
+}
+
+tt_status tt_metrics_step(tt_metrics *metrics, const tt_metrics_values *values, tt_error *err)
+{
+    tt_metrics *m = metrics;
+    tt_status st = TT_OK;
+    char line[512];
+    m->steps++;
+    m->tokens += values->tokens;
+    m->seconds += values->seconds;
+    m->data_seconds += values->data_seconds;
+    if (!tt_metrics_reports(m, values->step))
+        return TT_OK;
+    tt_report report = make_report(m, values);
+    m->steps = m->tokens = 0;
+    m->seconds = m->data_seconds = 0;
+    int n = tt_sink_line_format(&report, m->color, line, sizeof line);
+    if (m->opts.fd >= 0 && write(m->opts.fd, line, (size_t)n) != n)
+        st = tt_fail(err, TT_ERR_IO, "cannot write the step line: %s", strerror(errno));
+    if (m->jsonl >= 0) {
+        tt_status other = tt_sink_jsonl_write(m->jsonl, m->path, &report, err);
+        st = other != TT_OK ? other : st;
+    }
+    return st;
+}
