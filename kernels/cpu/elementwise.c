@@ -57,32 +57,38 @@ void tt_cpu_cast(const tt_kernel_args *args)
     run_flat(args, cast_chunk, tt_numel(&args->out[0]));
 }
 
-static void copy_chunk(const tt_simd *s, const tt_kernel_args *args, int64_t at, int64_t n)
-{
-    (void)s;
-    memcpy((char *)args->out[0].data + at, (const char *)args->in[0].data + at, (size_t)n);
-}
+#define BLOCK_BYTES 65536
 
 static int64_t bytes_of(const tt_tensor *t)
 {
     return tt_numel(t) * (int64_t)tt_dtype_size(t->dtype);
 }
 
+/* Bytes of out[0] from in[0], or zeros when there is no input, in the range of whole blocks. */
+static void move_blocks(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    const tt_kernel_args *args = ctx;
+    int64_t at = begin * BLOCK_BYTES, n = tt_min64(end * BLOCK_BYTES, bytes_of(&args->out[0])) - at;
+    (void)thread;
+    if (n <= 0)
+        return;
+    if (args->n_in)
+        memcpy((char *)args->out[0].data + at, (const char *)args->in[0].data + at, (size_t)n);
+    else
+        memset((char *)args->out[0].data + at, 0, (size_t)n);
+}
+
 void tt_cpu_copy(const tt_kernel_args *args)
 {
     if (args->out[0].data != args->in[0].data)
-        run_flat(args, copy_chunk, bytes_of(&args->out[0]));
-}
-
-static void zero_chunk(const tt_simd *s, const tt_kernel_args *args, int64_t at, int64_t n)
-{
-    (void)s;
-    memset((char *)args->out[0].data + at, 0, (size_t)n);
+        tt_pool_run(args->pool, move_blocks, (void *)args, tt_div_up(bytes_of(&args->out[0]), BLOCK_BYTES));
 }
 
 void tt_cpu_zero(const tt_kernel_args *args)
 {
-    run_flat(args, zero_chunk, bytes_of(&args->out[0]));
+    tt_kernel_args blank = *args;
+    blank.n_in = 0;
+    tt_pool_run(args->pool, move_blocks, &blank, tt_div_up(bytes_of(&args->out[0]), BLOCK_BYTES));
 }
 
 static void accumulate_chunk(const tt_simd *s, const tt_kernel_args *args, int64_t at, int64_t n)
