@@ -275,6 +275,7 @@ int main(int argc, char **argv)
         bench_linear(dtypes[t], threads, pool, filter);
         bench_attention(dtypes[t], 12, 12, 64, threads, pool, filter);
         bench_attention(dtypes[t], 12, 4, 64, threads, pool, filter);
+        bench_attention(dtypes[t], 16, 16, 16, threads, pool, filter);
         bench_attention(dtypes[t], 16, 16, 64, threads, pool, filter);
         bench_attention(dtypes[t], 6, 6, 128, threads, pool, filter);
         bench_rows(dtypes[t], threads, pool, filter);

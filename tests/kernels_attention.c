@@ -183,9 +183,52 @@ static void one_shape(const shape *s, tt_dtype t)
     op_free(&b);
 }
 
+/* A NaN in one query shows in its own row and lse and nowhere else; in a key, in every query that
+ * sees it. */
+static void test_nan(int in_key)
+{
+    static const shape s = {1, 70, 2, 2, 24, 1, 0, 0, 0};
+    const int64_t h = 48, bad = 40;
+    uint64_t seed = 77;
+    int wrong = 0;
+    op_case c = {.name = "attention"};
+    make_inputs(&c, &s, TT_F32, &seed);
+    op_out(&c, tensor(TT_F32, s.len, h, 0), 0);
+    op_out(&c, tensor(TT_F32, s.len, s.heads, 0), 0);
+    set(&c.in[in_key], bad * h + 3, NAN); /* head 0 */
+    op_run(&c, 2, 0);
+    for (int64_t i = 0; i < s.len; i++)
+        for (int64_t x = 0; x < h; x++) {
+            int hit = x < s.e && (in_key ? i >= bad : i == bad);
+            wrong += isnan(get(&c.out[0], i * h + x)) != hit;
+            wrong += isnan(get(&c.out[1], i * s.heads + x / s.e)) != hit;
+        }
+    is_int(wrong, 0, "a NaN in a %s reaches exactly the rows that read it",
+           in_key ? "key" : "query");
+    op_free(&c);
+}
+
+/* No tokens at all: nothing is touched. */
+static void test_empty(void)
+{
+    op_case c = {.name = "attention",
+                 .attr = {.n_heads = 2, .n_kv_heads = 1, .head_dim = 16, .seq_len = 8}};
+    op_in(&c, tensor(TT_F32, 0, 32, 0))->ndim = 2;
+    op_in(&c, tensor(TT_F32, 0, 16, 0))->ndim = 2;
+    op_in(&c, tensor(TT_F32, 0, 16, 0))->ndim = 2;
+    op_in(&c, tensor(TT_I32, 0, 0, 0));
+    op_out(&c, tensor(TT_F32, 0, 32, 0), 0)->ndim = 2;
+    op_out(&c, tensor(TT_F32, 0, 2, 0), 0)->ndim = 2;
+    check_op(&c, "without tokens");
+    op_free(&c);
+}
+
 int main(void)
 {
     int all = getenv("TITAN_LONG") != NULL;
+    test_empty();
+    test_nan(0);
+    test_nan(1);
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
         if (all || !shapes[i].long_only) {
             one_shape(&shapes[i], TT_F32);

@@ -154,10 +154,44 @@ static void one_shape(const shape *s, tt_dtype t, uint64_t *seed)
     free(p.target);
 }
 
+/* A NaN or an infinite logit of one token makes the loss and that token's gradient non-finite. */
+static void test_nonfinite(double bad)
+{
+    enum { n = 3, v = 40 };
+    tt_attrs attr = {.vocab_valid = v};
+    op_case c = {.name = "ce_stats", .attr = attr}, l = {.name = "ce_loss"},
+            g = {.name = "ce_grad", .attr = attr};
+    set(op_in(&c, tensor(TT_F32, n, v, 0)), v + 7, bad);
+    op_in(&c, tensor(TT_I32, n, 0, 0));
+    op_in(&l, *op_out(&c, tensor(TT_F32, 3, n, 0), 0));
+    op_in(&l, c.in[1]);
+    op_out(&l, tensor(TT_F64, 1, 0, 0), 0);
+    op_in(&g, c.in[0]);
+    op_in(&g, c.out[0]);
+    op_in(&g, c.in[1]);
+    set(op_in(&g, tensor(TT_F32, 1, 0, 0)), 0, 0.5);
+    op_out(&g, tensor(TT_F32, n, v, 0), 0);
+    op_run(&c, 1, 0);
+    op_run(&l, 1, 0);
+    op_run(&g, 1, 0);
+    int rows = 0;
+    for (int i = 0; i < n; i++)
+        rows += (isfinite(get(&g.out[0], i * v + 7)) == 0) << i;
+    ok(!isfinite(get(&l.out[0], 0)), "a logit of %g makes the loss non-finite", bad);
+    is_int(rows, 2, "and the gradient of its own token only");
+    tensor_free(&g.in[3]);
+    l.n_in = g.n_in = 0;
+    op_free(&l);
+    op_free(&g);
+    op_free(&c);
+}
+
 int main(void)
 {
     uint64_t seed = 9;
     int all = getenv("TITAN_LONG") != NULL;
+    test_nonfinite(NAN);
+    test_nonfinite(INFINITY);
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
         if (all || !shapes[i].long_only) {
             one_shape(&shapes[i], TT_F32, &seed);
