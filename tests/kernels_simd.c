@@ -1,4 +1,5 @@
-/* Every instruction set this machine has: exp to 2e-7, special values, and agreement of all tables on all lengths. */
+/* Every instruction set this machine has: exp to 2e-7, special values, and agreement of all tables
+ * on all lengths. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,11 +32,13 @@ static void test_exp(const tt_simd *s)
         m[i] = (float)-i;
     is_int((long long)s->max(m + 1, 18), -1, "%s: largest of negatives", s->name);
     m[18] = NAN;
-    ok(s->max(m, 19) == 0 && isnan(s->sum_exp(m, 0, 19)), "%s: max passes over NaN, sum_exp shows it", s->name);
+    ok(s->max(m, 19) == 0 && isnan(s->sum_exp(m, 0, 19)),
+       "%s: max passes over NaN, sum_exp shows it", s->name);
     ok(s->max(m, 0) == -INFINITY, "%s: the largest of nothing is -inf", s->name);
 }
 
-/* All functions that give one number, for every length, from one offset or another: never another value. */
+/* All functions that give one number, for every length, from one offset or another: never another
+ * value. */
 static void test_sums(const tt_simd *s)
 {
     uint64_t seed = 5;
@@ -54,13 +57,15 @@ static void test_sums(const tt_simd *s)
             se += exp((double)a[i] - 0.5);
             top = fmaxf(top, a[i]);
         }
-        wrong += fabs(s->sumsq(a, n) - sq) > 1e-12 * (n + 1) || fabs(s->dot3(a, b, c, n) - d3) > 1e-7 * (n + 1) ||
-                 fabs(s->dot(a, b, n) - d) > 2e-7 * (n + 1) || fabs(s->sum_exp(a, 0.5f, n) - se) > 2e-7 * (se + 1) ||
-                 s->max(a, n) != top;
+        wrong += fabs(s->sumsq(a, n) - sq) > 1e-12 * (n + 1) ||
+                 fabs(s->dot3(a, b, c, n) - d3) > 1e-7 * (n + 1) ||
+                 fabs(s->dot(a, b, n) - d) > 2e-7 * (n + 1) ||
+                 fabs(s->sum_exp(a, 0.5f, n) - se) > 2e-7 * (se + 1) || s->max(a, n) != top;
         float shifted[N + 2], other[N + 2];
         memcpy(shifted + 1, a, (size_t)n * sizeof(float));
         memcpy(other + 1, b, (size_t)n * sizeof(float));
-        moved += s->sumsq(shifted + 1, n) != s->sumsq(a, n) || s->dot(shifted + 1, other + 1, n) != s->dot(a, b, n) ||
+        moved += s->sumsq(shifted + 1, n) != s->sumsq(a, n) ||
+                 s->dot(shifted + 1, other + 1, n) != s->dot(a, b, n) ||
                  s->sum_exp(shifted + 1, 0.5f, n) != s->sum_exp(a, 0.5f, n);
     }
     is_int(wrong, 0, "%s: sums of every length are right", s->name);
@@ -76,8 +81,16 @@ static void test_product(const tt_simd *s)
         for (int lanes = 16; lanes <= 96; lanes += 16)
             for (int transposed = 0; transposed < 2; transposed++) {
                 int k = 1 + rows % 50;
-                tt_block_product p = {.c = c, .a = a, .b = b, .ldc = lanes, .ldb = lanes, .rows = rows, .lanes = lanes,
-                                      .k = k, .accumulate = rows % 2, .a_row = transposed ? 1 : k,
+                tt_block_product p = {.c = c,
+                                      .a = a,
+                                      .b = b,
+                                      .ldc = lanes,
+                                      .ldb = lanes,
+                                      .rows = rows,
+                                      .lanes = lanes,
+                                      .k = k,
+                                      .accumulate = rows % 2,
+                                      .a_row = transposed ? 1 : k,
                                       .a_term = transposed ? rows : 1};
                 for (size_t i = 0; i < sizeof a / sizeof *a; i++)
                     a[i] = (float)(2 * uniform(&seed) - 1);
@@ -97,7 +110,8 @@ static void test_product(const tt_simd *s)
     is_int(wrong, 0, "%s: block products of all remainders are right", s->name);
 }
 
-/* Everything else is compared with fp64 through the ops, which use the best table: the others must agree with it. */
+/* Everything else is compared with fp64 through the ops, which use the best table: the others must
+ * agree with it. */
 static void run_all(const tt_simd *s, float *y, int n)
 {
     static float a[4 * N], b[4 * N], c[4 * N];
@@ -125,8 +139,16 @@ static void run_all(const tt_simd *s, float *y, int n)
     memcpy(y + 12 * N, b, (size_t)n * sizeof *b);
     memcpy(y + 13 * N, c, (size_t)n * sizeof *c);
     s->adam(y + 11 * N, y + 12 * N, y + 13 * N, b + N,
-            &(tt_adam_step){.coef = 0.5f, .decay = 0.99f, .l2 = 0.01f, .beta2 = 0.9f, .one_minus_beta1 = 0.2f,
-                            .one_minus_beta2 = 0.1f, .step_size = 0.1f, .root_correction = 0.8f, .eps = 1e-3f}, n);
+            &(tt_adam_step){.coef = 0.5f,
+                            .decay = 0.99f,
+                            .l2 = 0.01f,
+                            .beta2 = 0.9f,
+                            .one_minus_beta1 = 0.2f,
+                            .one_minus_beta2 = 0.1f,
+                            .step_size = 0.1f,
+                            .root_correction = 0.8f,
+                            .eps = 1e-3f},
+            n);
 }
 
 static void test_agreement(const tt_simd *s, const tt_simd *best)
@@ -139,14 +161,17 @@ static void test_agreement(const tt_simd *s, const tt_simd *best)
         for (int i = 0; i < 20 * N; i++)
             worst = fmax(worst, fabs(got[i] - want[i]) / (1 + fabs(want[i])));
     }
-    ok(worst < 5e-7, "%s: element loops agree with %s at every length (worst %.2g)", s->name, best->name, worst);
+    ok(worst < 5e-7, "%s: element loops agree with %s at every length (worst %.2g)", s->name,
+       best->name, worst);
 }
 
-/* One tile of the forward and the backward softmax, with lanes that see nothing, all, and a part. */
+/* One tile of the forward and the backward softmax, with lanes that see nothing, all, and a part.
+ */
 static void run_tile(const tt_simd *s, int masked, float *y)
 {
     enum { rows = 13 };
-    float *t = y, *d = y + rows * TT_LANES, *m = d + rows * TT_LANES, *l = m + TT_LANES, *alpha = l + TT_LANES;
+    float *t = y, *d = y + rows * TT_LANES, *m = d + rows * TT_LANES, *l = m + TT_LANES,
+          *alpha = l + TT_LANES;
     int32_t lo[TT_LANES], hi[TT_LANES];
     float lse[TT_LANES], delta[TT_LANES];
     uint64_t seed = 4;
@@ -177,7 +202,8 @@ static void test_tile(const tt_simd *s, const tt_simd *best)
         run_tile(best, masked, want);
         for (int i = 0; i < size; i++)
             worst = fmax(worst, fabs(got[i] - want[i]) / (1 + fabs(want[i])));
-        ok(worst < 5e-7, "%s: softmax tiles agree with %s, masked %d (worst %.2g)", s->name, best->name, masked, worst);
+        ok(worst < 5e-7, "%s: softmax tiles agree with %s, masked %d (worst %.2g)", s->name,
+           best->name, masked, worst);
     }
 }
 
@@ -191,8 +217,10 @@ int main(void)
         test_agreement(tt_simd_at(i), tt_simd_pick());
         test_tile(tt_simd_at(i), tt_simd_pick());
     }
-    ok(tt_simd_pick() == tt_simd_at(i - 1), "the best of %d tables is picked: %s", i, tt_simd_pick()->name);
+    ok(tt_simd_pick() == tt_simd_at(i - 1), "the best of %d tables is picked: %s", i,
+       tt_simd_pick()->name);
     ok(tt_cpu_kernel("no_such_op") == NULL, "an unknown op has no kernel");
-    is_int((long long)tt_cpu_workspace("add", NULL, NULL, 0, NULL, 0, 4), 0, "add needs no scratch");
+    is_int((long long)tt_cpu_workspace("add", NULL, NULL, 0, NULL, 0, 4), 0,
+           "add needs no scratch");
     return done_testing();
 }

@@ -31,7 +31,8 @@ static void add_chunk(const tt_simd *s, const tt_kernel_args *args, int64_t at, 
 {
     float a[TT_CHUNK], b[TT_CHUNK], y[TT_CHUNK];
     const tt_tensor *out = &args->out[0];
-    s->add(tt_dest(out, at, y), tt_load(s, &args->in[0], at, n, a), tt_load(s, &args->in[1], at, n, b), n);
+    s->add(tt_dest(out, at, y), tt_load(s, &args->in[0], at, n, a),
+           tt_load(s, &args->in[1], at, n, b), n);
     tt_store(s, out, at, n, y);
 }
 
@@ -45,7 +46,8 @@ static void cast_chunk(const tt_simd *s, const tt_kernel_args *args, int64_t at,
     const tt_tensor *a = &args->in[0], *out = &args->out[0];
     size_t size = tt_dtype_size(a->dtype);
     if (a->dtype == out->dtype)
-        memcpy((char *)out->data + (size_t)at * size, (const char *)a->data + (size_t)at * size, (size_t)n * size);
+        memcpy((char *)out->data + (size_t)at * size, (const char *)a->data + (size_t)at * size,
+               (size_t)n * size);
     else if (out->dtype == TT_F32)
         s->from_bf16((float *)out->data + at, (const tt_bf16 *)a->data + at, n);
     else
@@ -111,7 +113,8 @@ static void swiglu_chunk(const tt_simd *s, const tt_kernel_args *args, int64_t a
 {
     float g[TT_CHUNK], u[TT_CHUNK], h[TT_CHUNK];
     const tt_tensor *out = &args->out[0];
-    s->swiglu(tt_dest(out, at, h), tt_load(s, &args->in[0], at, n, g), tt_load(s, &args->in[1], at, n, u), n);
+    s->swiglu(tt_dest(out, at, h), tt_load(s, &args->in[0], at, n, g),
+              tt_load(s, &args->in[1], at, n, u), n);
     tt_store(s, out, at, n, h);
 }
 

@@ -1,7 +1,8 @@
 /* embedding: rows of a table picked by token, and the gradient of the table.
  *
- * The gradient is cut by columns: each thread adds its columns of every token in token order, so that no two threads
- * write one number and the order of a sum never depends on how many threads there are. */
+ * The gradient is cut by columns: each thread adds its columns of every token in token order, so
+ * that no two threads write one number and the order of a sum never depends on how many threads
+ * there are. */
 #include "kernels/cpu/cpu_priv.h"
 
 #define COLS 16
@@ -67,6 +68,7 @@ static void dw_columns(void *ctx, int64_t begin, int64_t end, int thread)
 
 void tt_cpu_embedding_dw(const tt_kernel_args *args)
 {
-    job j = {tt_simd_pick(), args, tt_numel(&args->in[0]), tt_cols(&args->out[0]), args->out[0].dim[0]};
+    job j = {tt_simd_pick(), args, tt_numel(&args->in[0]), tt_cols(&args->out[0]),
+             args->out[0].dim[0]};
     tt_pool_run(args->pool, dw_columns, &j, tt_div_up(j.d, COLS));
 }
