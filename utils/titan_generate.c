@@ -15,17 +15,17 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PROMPT, MAX_TOKENS, TEMPERATURE, TOP_K, SEED, THREADS, HELP, VERSION, N_OPTIONS };
+enum { OPT_PROMPT, OPT_MAX_TOKENS, OPT_TEMPERATURE, OPT_TOP_K, OPT_SEED, OPT_THREADS, OPT_HELP, OPT_VERSION, N_OPTIONS };
 
 static tt_option options[N_OPTIONS] = {
-    [PROMPT] = {"prompt", "TEXT", "text to continue (else read from standard input)", NULL},
-    [MAX_TOKENS] = {"max-tokens", "N", "tokens to add (default 128)", NULL},
-    [TEMPERATURE] = {"temperature", "X", "0 takes the likeliest token (default), 1 samples the model's distribution", NULL},
-    [TOP_K] = {"top-k", "K", "sample among the K likeliest tokens only (default 0: all)", NULL},
-    [SEED] = {"seed", "N", "seed of the sampling (default 0)", NULL},
-    [THREADS] = {"threads", "N", "compute threads (default 0: the cores there are)", NULL},
-    [HELP] = {"help", NULL, "print this and exit", NULL},
-    [VERSION] = {"version", NULL, "print the version and exit", NULL},
+    [OPT_PROMPT] = {"prompt", "TEXT", "text to continue (else read from standard input)", NULL},
+    [OPT_MAX_TOKENS] = {"max-tokens", "N", "tokens to add (default 128)", NULL},
+    [OPT_TEMPERATURE] = {"temperature", "X", "0 takes the likeliest token (default), 1 samples the model's distribution", NULL},
+    [OPT_TOP_K] = {"top-k", "K", "sample among the K likeliest tokens only (default 0: all)", NULL},
+    [OPT_SEED] = {"seed", "N", "seed of the sampling (default 0)", NULL},
+    [OPT_THREADS] = {"threads", "N", "compute threads (default 0: the cores there are)", NULL},
+    [OPT_HELP] = {"help", NULL, "print this and exit", NULL},
+    [OPT_VERSION] = {"version", NULL, "print the version and exit", NULL},
 };
 
 typedef struct sampling {
@@ -37,16 +37,16 @@ static tt_status read_options(sampling *s, tt_error *err)
 {
     *s = (sampling){.max_tokens = 128};
     tt_status st = TT_OK;
-    if (options[MAX_TOKENS].value)
-        TT_TRY(tt_args_int(&options[MAX_TOKENS], 1, 1 << 30, &s->max_tokens, err));
-    if (options[TEMPERATURE].value)
-        TT_TRY(tt_args_float(&options[TEMPERATURE], 0, 1e6, &s->temperature, err));
-    if (options[TOP_K].value)
-        TT_TRY(tt_args_int(&options[TOP_K], 0, 1 << 30, &s->top_k, err));
-    if (options[SEED].value)
-        TT_TRY(tt_args_int(&options[SEED], 0, INT64_MAX, &s->seed, err));
-    if (options[THREADS].value)
-        TT_TRY(tt_args_int(&options[THREADS], 0, 4096, &s->threads, err));
+    if (options[OPT_MAX_TOKENS].value)
+        TT_TRY(tt_args_int(&options[OPT_MAX_TOKENS], 1, 1 << 30, &s->max_tokens, err));
+    if (options[OPT_TEMPERATURE].value)
+        TT_TRY(tt_args_float(&options[OPT_TEMPERATURE], 0, 1e6, &s->temperature, err));
+    if (options[OPT_TOP_K].value)
+        TT_TRY(tt_args_int(&options[OPT_TOP_K], 0, 1 << 30, &s->top_k, err));
+    if (options[OPT_SEED].value)
+        TT_TRY(tt_args_int(&options[OPT_SEED], 0, INT64_MAX, &s->seed, err));
+    if (options[OPT_THREADS].value)
+        TT_TRY(tt_args_int(&options[OPT_THREADS], 0, 4096, &s->threads, err));
 out:
     return st;
 }
@@ -235,8 +235,8 @@ out:
 
 static tt_status read_prompt(char **text, size_t *bytes, tt_error *err)
 {
-    if (options[PROMPT].value) {
-        *text = strdup(options[PROMPT].value);
+    if (options[OPT_PROMPT].value) {
+        *text = strdup(options[OPT_PROMPT].value);
         *bytes = strlen(*text);
         return TT_OK;
     }
@@ -268,13 +268,13 @@ int main(int argc, char **argv)
     size_t bytes = 0;
 
     TT_TRY(tt_args_take(&argc, argv, options, N_OPTIONS, &err));
-    if (options[HELP].value) {
+    if (options[OPT_HELP].value) {
         puts("usage: titan-generate CHECKPOINT [--prompt TEXT] [options]\n\n"
              "CHECKPOINT is a step-N folder, or the folder that holds them (then the newest good one).\n");
         tt_args_help(options, N_OPTIONS, stdout);
         goto out;
     }
-    if (options[VERSION].value) {
+    if (options[OPT_VERSION].value) {
         tt_version_print(stdout, "titan-generate");
         goto out;
     }
