@@ -54,6 +54,20 @@ static char *config_text(const tt_config *cfg)
 
 /* --- create ----------------------------------------------------------------------------------------------------------- */
 
+/* job.save_config_file and job.print_config. */
+static tt_status save_config(const tt_trainer *t, tt_error *err)
+{
+    tt_status st = TT_OK;
+    if (t->cfg->job.print_config)
+        tt_log_root(INFO, "configuration:\n%s", t->config_text);
+    if (t->cfg->job.save_config_file) {
+        char *path = tt_fs_join(t->cfg->job.dump_folder, t->cfg->job.save_config_file);
+        st = tt_fs_write(path, t->config_text, strlen(t->config_text), err);
+        free(path);
+    }
+    return st;
+}
+
 /* Rank 0 makes the folders and takes the lock; then every rank has its log file. */
 static tt_status open_folder(tt_trainer *t, tt_error *err)
 {
@@ -65,6 +79,8 @@ static tt_status open_folder(tt_trainer *t, tt_error *err)
         if (st == TT_OK)
             st = tt_fs_lock_take(lock, &t->lock, err);
     }
+    if (st == TT_OK && is_root(t))
+        st = save_config(t, err);
     st = tt_world_agree(t->world, st, err);
     if (st == TT_OK) {
         snprintf(name, sizeof name, "rank-%d.log", tt_world_rank(t->world));
