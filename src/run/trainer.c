@@ -11,6 +11,7 @@
 #include "run/guard.h"
 #include "run/import_hf.h"
 #include "run/job.h"
+#include "run/selfcheck.h"
 #include "run/state.h"
 
 #include <stdio.h>
@@ -171,6 +172,8 @@ static tt_status make_engine(tt_trainer *t, const tt_mesh *mesh, tt_error *err)
     st = tt_world_agree(t->world, st, err);
     if (st == TT_OK)
         st = tt_guard_same_program(t->world, t->engine->program, err);
+    if (st == TT_OK && t->cfg->debug.selfcheck)
+        st = tt_selfcheck(t->world, t->engine, &opts, t->loader, t->at.seed, 0, err);
     return st;
 }
 
@@ -309,6 +312,12 @@ static tt_status load_initial(tt_trainer *t, const char *path, tt_error *err)
     return st;
 }
 
+/* mpirun gives its ranks a terminal as stdout even when its own output goes to a file; stderr tells the truth. */
+static int wants_color(const tt_trainer *t)
+{
+    return !t->cfg->metrics.disable_color_printing && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
+}
+
 static tt_status open_metrics(tt_trainer *t, tt_error *err)
 {
     tt_status st = TT_OK;
@@ -318,7 +327,7 @@ static tt_status open_metrics(tt_trainer *t, tt_error *err)
         st = tt_metrics_open(
             &(tt_metrics_opts){.log_freq = (int)t->cfg->metrics.log_freq,
                                .fd = STDOUT_FILENO,
-                               .color = t->cfg->metrics.disable_color_printing ? 0 : -1,
+                               .color = wants_color(t),
                                .jsonl_path = path,
                                .resume_step = t->at.step,
                                .devices = tt_world_size(t->world),
