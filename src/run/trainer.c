@@ -366,6 +366,9 @@ tt_status tt_trainer_restore(tt_trainer *t, tt_error *err)
     if (t->at.step >= t->cfg->training.steps)
         tt_log_root(INFO, "step %lld of training.steps = %lld is reached: nothing is left to do", (long long)t->at.step,
                     (long long)t->cfg->training.steps);
+    if (TT_INT_OR(t->cfg->lr_scheduler.total_steps, t->cfg->training.steps) < t->cfg->training.steps)
+        tt_log_root(WARN, "lr_scheduler.total_steps ends before training.steps: the rate stays at its floor, "
+                    "lr_scheduler.min_lr_factor = %g of the peak", t->cfg->lr_scheduler.min_lr_factor);
     TT_TRY(open_metrics(t, err));
 out:
     return st;
@@ -445,7 +448,8 @@ out:
 tt_status tt_trainer_step(tt_trainer *t, tt_error *err)
 {
     const tt_lr_opts schedule = tt_job_lr(t->cfg);
-    const double lr = t->cfg->optimizer.lr * tt_lr_factor(&schedule, t->at.step);
+    const int64_t at = t->at.step < schedule.total_steps ? t->at.step : schedule.total_steps; /* then the floor */
+    const double lr = t->cfg->optimizer.lr * tt_lr_factor(&schedule, at);
     const int64_t rows = tt_feed_global_batch(t->engine);
     double start = tt_clock_s(), fed;
     tt_step_result r;
