@@ -116,6 +116,7 @@ tt_status tt_engine_step(tt_engine *e, int64_t step, double lr, int update, tt_s
         return st;
     result->n_valid = *(double *)tt_executor_host(ex, p->n_valid, 0);
     result->loss = *(double *)tt_executor_host(ex, p->loss_sum, 0) / result->n_valid;
+    result->loss_here = valid > 0 ? *(double *)tt_executor_host(ex, p->loss_here, 0) / valid : 0;
     result->grad_norm = *(float *)tt_executor_host(ex, p->grad_norm, 0);
     result->bad = *(int32_t *)tt_executor_host(ex, p->bad, 0);
     return TT_OK;

@@ -39,6 +39,7 @@ tt_status tt_engine_init(tt_engine *e, int64_t seed, tt_error *err);
 
 typedef struct tt_step_result {
     double loss;      /* sum over valid tokens / their number */
+    double loss_here; /* mean over this data-parallel rank's valid tokens; 0 when it has none */
     double grad_norm; /* before clipping */
     double n_valid;
     int bad;          /* loss or norm not finite: state was left alone */

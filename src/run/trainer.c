@@ -31,6 +31,7 @@ struct tt_trainer {
     tt_fs_lock *lock;      /* rank 0 */
     char *checkpoint_dir, *config_text;
     tt_train_state at;
+    int64_t first_step;    /* first step of this run */
     int64_t saved_step;    /* newest step saved or loaded in full by this run, -1 none */
     int model_only;        /* the loaded checkpoint has no moments */
     int stop_signal;       /* agreed by all ranks; 0 = go on */
@@ -363,6 +364,7 @@ tt_status tt_trainer_restore(tt_trainer *t, tt_error *err)
         TT_TRY(tt_world_agree(t->world, tt_engine_init(t->engine, t->at.seed, err), err));
         tt_log_root(INFO, "fresh weights from seed %lld", (long long)t->at.seed);
     }
+    t->first_step = t->at.step + 1;
     if (t->at.step >= t->cfg->training.steps)
         tt_log_root(INFO, "step %lld of training.steps = %lld is reached: nothing is left to do", (long long)t->at.step,
                     (long long)t->cfg->training.steps);
@@ -415,12 +417,16 @@ static tt_status validate(tt_trainer *t, tt_error *err)
 static tt_status report(tt_trainer *t, const tt_step_result *r, double lr, double seconds, double data_seconds,
                         tt_error *err)
 {
+    const int64_t freq = t->cfg->metrics.log_freq;
+    double largest = r->loss_here; /* of the ranks' means: only looked up when it is shown */
+    if (t->at.step % freq == 0 || t->at.step == t->first_step)
+        tt_world_max_f64(t->world, &largest, 1);
     if (!is_root(t))
         return TT_OK;
     return tt_metrics_step(t->metrics,
                            &(tt_metrics_values){.step = t->at.step,
                                                 .loss = r->loss,
-                                                .loss_max = r->loss,
+                                                .loss_max = largest,
                                                 .grad_norm = r->grad_norm,
                                                 .lr = lr,
                                                 .tokens = tt_feed_global_batch(t->engine) *
