@@ -2,40 +2,42 @@
 #include "data/tokenizer_priv.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-enum { BYTE_BOS = 256, BYTE_EOS = 257, BYTE_VOCAB = 258 };
+enum { BYTE_BOS = 256, BYTE_EOS = 257 };
 
-static tt_status encode(const char *text, size_t bytes, int32_t **ids, size_t *n, tt_error *err)
+static tt_status encode(const void *self, const unsigned char *text, size_t bytes, tt_ids *ids, tt_error *err)
 {
-    *n = 0;
-    *ids = malloc((bytes + 1) * sizeof **ids);
-    if (!*ids)
-        return tt_fail(err, TT_ERR_NOMEM, "encoding a text of %zu bytes: no memory for its ids; split the file", bytes);
-    for (size_t i = 0; i < bytes; i++)
-        (*ids)[i] = (unsigned char)text[i];
-    *n = bytes;
-    return TT_OK;
+    (void)self;
+    tt_status st = tt_ids_reserve(ids, bytes, err);
+    for (size_t i = 0; st == TT_OK && i < bytes; i++)
+        ids->at[ids->n++] = text[i];
+    return st;
 }
 
-static tt_status decode(const int32_t *ids, size_t n, char **text, size_t *bytes, tt_error *err)
+/* The bytes in order, so that a token is lent from here. */
+#define B4(x) (x), (x) + 1, (x) + 2, (x) + 3
+#define B16(x) B4(x), B4((x) + 4), B4((x) + 8), B4((x) + 12)
+#define B64(x) B16(x), B16((x) + 16), B16((x) + 32), B16((x) + 48)
+static const unsigned char all_bytes[256] = {B64(0), B64(64), B64(128), B64(192)};
+
+static const unsigned char *token(const void *self, int32_t id, size_t *n, int *special)
 {
-    *bytes = 0;
-    *text = malloc(n + 1);
-    if (!*text)
-        return tt_fail(err, TT_ERR_NOMEM, "decoding %zu ids: no memory for the text", n);
-    for (size_t i = 0; i < n; i++) {
-        if (ids[i] < 0 || ids[i] >= BYTE_VOCAB) {
-            free(*text);
-            *text = NULL;
-            *bytes = 0;
-            return tt_fail(err, TT_ERR_DATA, "decoding: id %d at position %zu is not in the byte tokenizer's 0..%d; the ids "
-                           "are of another tokenizer", ids[i], i, BYTE_VOCAB - 1);
-        }
-        if (ids[i] < 256)
-            (*text)[(*bytes)++] = (char)ids[i];
-    }
-    (*text)[*bytes] = 0;
-    return TT_OK;
+    (void)self;
+    *special = id == BYTE_BOS || id == BYTE_EOS;
+    *n = *special ? 0 : 1;
+    return id < 0 || id > BYTE_EOS ? NULL : all_bytes + (*special ? 0 : id);
 }
 
-const tt_tokenizer_kind tt_tokenizer_byte = {"byte", BYTE_VOCAB, BYTE_BOS, BYTE_EOS, encode, decode};
+static int32_t find(const void *self, const char *text, size_t bytes)
+{
+    (void)self;
+    return bytes == 1 ? (unsigned char)text[0] : -1;
+}
+
+static void destroy(void *self)
+{
+    (void)self;
+}
+
+const tt_tokenizer_kind tt_tokenizer_byte = {encode, token, find, destroy, 1};
