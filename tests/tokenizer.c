@@ -10,7 +10,10 @@ int main(void)
     tt_tokenizer *t = NULL;
     tt_error err = {0};
     is_int(tt_tokenizer_open("bite", &t, &err), TT_ERR_CONFIG, "an unknown tokenizer");
-    is_str(err.text, "there is no tokenizer \"bite\"; use \"byte\"", "says what there is");
+    is_str(err.text,
+           "there is no tokenizer \"bite\"; use \"byte\", or the path of a folder with tokenizer.json, of a tokenizer.json or of a "
+           "rank file (tokenizer.model of Llama 3, *.tiktoken)",
+           "says what there is");
     is_int(tt_tokenizer_open("byte", &t, &err), TT_OK, "byte opens");
     is_str(tt_tokenizer_name(t), "byte", "its name");
     ok(tt_tokenizer_vocab(t) == 258 && tt_tokenizer_bos(t) == 256 && tt_tokenizer_eos(t) == 257, "258 ids, 256 and 257 mark");

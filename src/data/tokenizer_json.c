@@ -49,7 +49,7 @@ static tt_status unsupported(const reader *r, const char *what, const json_t *va
     char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
     tt_status st = tt_fail(err, TT_ERR_DATA, "%s: %s %.300s is not one that titan has (byte-level BPE with NFC, Split, Digits and "
                            "ByteLevel); tokenize with the tokenizers library and train on token files instead", r->path, what,
-                           text ? text : "");
+                           text ? text : "null");
     free(text);
     return st;
 }
@@ -472,7 +472,8 @@ tt_status tt_hf_read_json(tt_hf *hf, tt_tokenizer *t, const char *text, size_t n
     if (!r.seen_model)
         TT_TRY(tt_fail(err, TT_ERR_DATA, "%s has no \"model\"; it is no tokenizer.json", path));
     TT_TRY(read_normalizer(&r, r.normalizer, err));
-    TT_TRY(read_pre_tokenizer(&r, r.pre_tokenizer, &byte_level, err));
+    if (r.pre_tokenizer && !json_is_null(r.pre_tokenizer))
+        TT_TRY(read_pre_tokenizer(&r, r.pre_tokenizer, &byte_level, err));
     if (!byte_level)
         TT_TRY(unsupported(&r, "(without ByteLevel) the pre_tokenizer", r.pre_tokenizer, err));
     TT_TRY(read_decoder(&r, r.decoder, err));

@@ -257,49 +257,77 @@ static size_t recompose(mark *m, size_t n)
     return out;
 }
 
-static int may_change(const unsigned char *s, size_t n)
+/* First character at or after `at` that composes (what = 1) or does not (0); n when there is none. */
+static size_t next_that(const unsigned char *s, size_t at, size_t n, int what)
 {
-    for (size_t i = 0; i < n;) {
-        unsigned length;
-        if (s[i] < 0x80) {
-            i++;
+    unsigned length = 1;
+    for (; at < n; at += length) {
+        uint64_t w;
+        if (s[at] < 0x80) {
+            if (!what)
+                return at;
+            length = at + 8 <= n && (memcpy(&w, s + at, 8), !(w & 0x8080808080808080u)) ? 8 : 1;
             continue;
         }
-        if (tt_unicode_flags(tt_unicode_read(s + i, &length)) & TT_UC_COMPOSES)
-            return 1;
-        i += length;
+        if (((tt_unicode_flags(tt_unicode_read(s + at, &length)) & TT_UC_COMPOSES) != 0) == what)
+            return at;
     }
-    return 0;
+    return n;
 }
 
+/* NFC of the stretch s[n] to out; returns its bytes. m has room for 4 n marks. */
+static size_t compose_stretch(const unsigned char *s, size_t n, mark *m, unsigned char *out)
+{
+    size_t k = 0, bytes = 0;
+    unsigned length;
+    for (size_t i = 0; i < n; i += length)
+        k = push_decomposed(m, k, tt_unicode_read(s + i, &length));
+    reorder(m, k, m + 2 * n);
+    k = recompose(m, k);
+    for (size_t i = 0; i < k; i++)
+        bytes += tt_unicode_write(m[i].c, out + bytes);
+    return bytes;
+}
+
+/* A character without the bit is a starter that nothing before it joins, so the text may be cut before it: only stretches of one such
+ * character and those with the bit behind it are worked on. */
 tt_status tt_unicode_nfc(const unsigned char *s, size_t n, unsigned char **out, size_t *bytes, tt_error *err)
 {
+    size_t at = next_that(s, 0, n, 1), done = 0, used = 0, room = 0;
+    mark *m = NULL;
     *out = NULL;
-    if (!may_change(s, n))
+    if (at == n)
         return TT_OK;
-    /* A byte gives at most 3 / 2 code points (U+1D160.. give 3 from 4 bytes, U+0390 3 from 2). */
-    const size_t most = 2 * n + 4;
-    mark *m = malloc(2 * most * sizeof *m);
-    if (!m)
-        return tt_fail(err, TT_ERR_NOMEM, "normalising a text of %zu bytes: no memory; split the file", n);
-    size_t k = 0;
-    for (size_t i = 0; i < n;) {
-        unsigned length;
-        uint32_t c = tt_unicode_read(s + i, &length);
-        k = push_decomposed(m, k, c);
-        i += length;
+    *out = malloc(3 * n + 4); /* U+0390 and its like: 2 bytes to 6; nothing grows more */
+    while (*out && done < n) {
+        size_t end = next_that(s, at, n, 0);
+        while (at > done && (s[--at] & 0xC0) == 0x80)
+            ;
+        memcpy(*out + used, s + done, at - done);
+        used += at - done;
+        if (end - at > room) {
+            room = 2 * (end - at) + 32;
+            free(m);
+            m = malloc(4 * room * sizeof *m);
+            if (!m)
+                break;
+        }
+        used += compose_stretch(s + at, end - at, m, *out + used);
+        done = end;
+        at = next_that(s, end, n, 1);
+        if (at == n) {
+            memcpy(*out + used, s + end, n - end);
+            used += n - end;
+            done = n;
+        }
     }
-    reorder(m, k, m + most);
-    k = recompose(m, k);
-    *out = malloc(4 * k + 16);
-    if (!*out) {
-        free(m);
-        return tt_fail(err, TT_ERR_NOMEM, "normalising a text of %zu bytes: no memory; split the file", n);
-    }
-    *bytes = 0;
-    for (size_t i = 0; i < k; i++)
-        *bytes += tt_unicode_write(m[i].c, *out + *bytes);
     free(m);
+    if (!*out || done < n) {
+        free(*out);
+        *out = NULL;
+        return tt_fail(err, TT_ERR_NOMEM, "normalising a text of %zu bytes: no memory; split the file", n);
+    }
+    *bytes = used;
     return TT_OK;
 }
 
