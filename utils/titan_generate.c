@@ -184,16 +184,16 @@ static int fill(tt_engine *e, const int32_t *ids, int64_t n)
     return (int)rows - 1;
 }
 
-static tt_status print_token(const tt_tokenizer *tok, int32_t id, tt_error *err)
+/* Characters go out whole, also when two tokens share one. */
+static tt_status print_token(tt_decoder *d, int32_t id, tt_error *err)
 {
-    char *text;
+    const char *text;
     size_t bytes;
-    tt_status st = tt_tokenizer_decode(tok, &id, 1, &text, &bytes, err);
+    tt_status st = tt_decoder_push(d, id, &text, &bytes, err);
     if (st != TT_OK)
         return st;
     fwrite(text, 1, bytes, stdout);
     fflush(stdout);
-    free(text);
     return TT_OK;
 }
 
@@ -204,6 +204,9 @@ static tt_status generate(tt_engine *e, const tt_tokenizer *tok, const char *pro
     size_t n_encoded;
     int64_t n = 0, vocab;
     const float *logits;
+    const char *rest;
+    size_t n_rest;
+    tt_decoder decoder = {.tokenizer = tok};
     const int64_t known = tt_tokenizer_vocab(tok);
     const uint64_t key = tt_rng_key((uint64_t)s->seed, "generate");
     tt_status st;
@@ -224,10 +227,13 @@ static tt_status generate(tt_engine *e, const tt_tokenizer *tok, const char *pro
         if (id == tt_tokenizer_eos(tok))
             break;
         ids[n++] = id;
-        TT_TRY(print_token(tok, id, err));
+        TT_TRY(print_token(&decoder, id, err));
     }
+    tt_decoder_finish(&decoder, &rest, &n_rest);
+    fwrite(rest, 1, n_rest, stdout);
     putchar('\n');
 out:
+    tt_decoder_close(&decoder);
     free(encoded);
     free(ids);
     return st;
