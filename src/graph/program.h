@@ -98,7 +98,7 @@ typedef struct tt_part {
     const char *name;
     tt_instr_list code;
     size_t scratch_bytes;     /* set by the memory pass */
-    size_t scratch_floor;     /* largest simultaneous live bytes: no packing can be smaller */
+    size_t scratch_floor;     /* largest sum of bytes in use at once, as the events tell: no packing can be smaller */
 } tt_part;
 
 /* A parameter: what it is (from the family's table), and where its bytes are (from the fsdp pass). */

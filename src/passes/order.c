@@ -16,7 +16,7 @@ typedef struct orderer {
     int last[TT_N_QUEUES];
     int block_start;   /* first instruction of the current compute block */
     int block;
-    int reduce_before[2]; /* last reduce instruction issued before the current / the previous block */
+    int reduce_before; /* last reduce instruction issued before the current block */
 } orderer;
 
 static void clock_join(tt_clock *c, const tt_clock *other)
@@ -71,21 +71,21 @@ static void wait_operands(orderer *o, int j)
         o->of[tt_value_root(o->p, x.out[k])].write[x.queue] = j;
 }
 
-/* Compute stays at most two blocks ahead of the reductions, so that gradients' space comes back. */
+/* Compute stays at most one block ahead of the reductions: while a block computes, the gradients of the one before it are
+ * on their way, and the space of those before that is free again. */
 static void hold_back(orderer *o, int j)
 {
     const tt_instr *x = &o->code->at[j];
     if (x->queue != TT_Q_COMPUTE || x->block == o->block)
         return;
-    wait_for(o, j, o->reduce_before[1]);
+    wait_for(o, j, o->reduce_before);
     o->block = x->block;
-    o->reduce_before[1] = o->reduce_before[0];
-    o->reduce_before[0] = o->last[TT_Q_REDUCE];
+    o->reduce_before = o->last[TT_Q_REDUCE];
 }
 
 static void order_part(tt_program *p, tt_instr_list *code, access *of)
 {
-    orderer o = {.p = p, .code = code, .of = of, .block = -1, .reduce_before = {-1, -1}};
+    orderer o = {.p = p, .code = code, .of = of, .block = -1, .reduce_before = -1};
     memset(o.last, 0xff, sizeof o.last);
     memset(of, 0xff, sizeof *of * (size_t)p->n_values);
     o.clock = malloc(sizeof *o.clock * (size_t)(code->n + 1));
