@@ -9,14 +9,23 @@
 #include <string.h>
 #include <xxhash.h>
 
+#define NO_PART (-2)
 #define MAX_PERIOD 8 /* layers that alternate (recompute every n-th) are folded up to this n */
 
 static const char *const queue_name[TT_N_QUEUES] = {"compute", "gather", "reduce", "tp", "copy"};
 
 /* Where a value is made first: what identifies it inside its block. */
 typedef struct origin {
-    int part, block, ordinal, out;
+    int part, instr, block, ordinal, out;
 } origin;
+
+/* Something that can be shown once for several layers (or for several chunks of the loss). */
+typedef struct piece {
+    int block;      /* whose it is */
+    int chunk;      /* which chunk of the loss */
+    int first, end; /* its instructions */
+    uint64_t key;
+} piece;
 
 typedef struct printer {
     const tt_program *p;
@@ -26,8 +35,7 @@ typedef struct printer {
     int *ordinal[TT_N_PARTS];   /* of each instruction among those of its block in its part */
     char *made;                 /* by root value: this part writes it */
     int part;
-    int base; /* keys: the block that others are relative to */
-    int key;  /* writing a key */
+    const piece *key; /* writing the key of this one; NULL: writing for the reader */
 } printer;
 
 /* --- names ----------------------------------------------------------------------------------------------------------- */
@@ -61,7 +69,7 @@ char *tt_value_type_text(const tt_program *p, tt_vid v, char *text, size_t size)
     at = add(text, size, at, "]");
     for (int a = 0; a < TT_N_AXES; a++) {
         char place[8];
-        if (p->mesh.degree[a] > 1)
+        if (p->mesh.degree[a] > 1 && x->place[a].kind != TT_R)
             at = add(text, size, at, " %s:%s", tt_axis_name(a), tt_placement_name(x->place[a], place));
     }
     return text;
@@ -85,7 +93,7 @@ static int is_layer(const tt_program *p, int block)
 static void put_block(const printer *k, int block)
 {
     if (k->key && is_layer(k->p, block))
-        fprintf(k->out, "L%+d", block - k->base);
+        fprintf(k->out, "L%+d", block - k->key->block);
     else
         fprintf(k->out, "b%d", block);
 }
@@ -100,6 +108,8 @@ static void put_value(const printer *k, tt_vid v)
         fprintf(k->out, "%%%d", v);
     } else if (o->part < 0) {
         fprintf(k->out, "%%%d", root);
+    } else if (o->part == k->part && o->instr >= k->key->first && o->instr < k->key->end) {
+        fprintf(k->out, "%%here%d.%d", o->instr - k->key->first, o->out);
     } else {
         fprintf(k->out, "%%%d.", o->part);
         put_block(k, o->block);
@@ -115,7 +125,10 @@ static void put_view(const printer *k, tt_vid v)
         return;
     fputc('(', k->out);
     put_value(k, x->root);
-    fprintf(k->out, "+%lld)", (long long)x->byte_offset);
+    if (k->key && k->key->chunk)
+        fputs("+chunk)", k->out);
+    else
+        fprintf(k->out, "+%lld)", (long long)x->byte_offset);
 }
 
 static void put_typed(const printer *k, tt_vid v)
@@ -131,7 +144,7 @@ static void put_typed(const printer *k, tt_vid v)
 
 /* --- attributes ------------------------------------------------------------------------------------------------------ */
 
-typedef enum kind { INT, LONG, REAL, PER_LAYER } kind;
+typedef enum kind { INT, LONG, REAL, INDEX, OWN } kind; /* the last two differ between pieces that are alike */
 
 static const struct attribute {
     const char *name;
@@ -142,24 +155,34 @@ static const struct attribute {
     A(INT, n_heads),     A(INT, n_kv_heads),   A(INT, head_dim), A(LONG, seq_len),      A(LONG, window),
     A(INT, causal),      A(INT, half_split),   A(INT, inverse),  A(REAL, scale),        A(REAL, eps),
     A(REAL, beta1),      A(REAL, beta2),       A(REAL, weight_decay), A(INT, decoupled), A(REAL, max_norm),
-    A(LONG, vocab_start), A(LONG, vocab_valid), A(INT, dim),     A(LONG, index),        A(INT, dist),
-    A(PER_LAYER, std),   A(REAL, lo),          A(REAL, hi),
+    A(LONG, vocab_start), A(LONG, vocab_valid), A(INT, dim),     A(INDEX, index),       A(INT, dist),
+    A(OWN, std),   A(REAL, lo),          A(REAL, hi),
 #undef A
 };
+
+/* As few digits as give the number back. */
+static void put_real(const printer *k, const char *name, double x)
+{
+    char text[32];
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, x);
+        if (strtod(text, NULL) == x)
+            break;
+    }
+    fprintf(k->out, " %s=%s", name, text);
+}
 
 static void put_attribute(const printer *k, const tt_attrs *attr, const struct attribute *a)
 {
     const char *at = (const char *)attr + a->offset;
-    double real = a->kind == INT ? *(const int *)at : a->kind == LONG ? (double)*(const int64_t *)at
-                                                                      : *(const double *)at;
-    if (real == 0 || (k->key && a->kind == PER_LAYER))
+    const int whole = a->kind == INT || a->kind == LONG || a->kind == INDEX;
+    const long long n = a->kind == INT ? *(const int *)at : whole ? (long long)*(const int64_t *)at : 0;
+    if ((whole ? n == 0 : *(const double *)at == 0) || (k->key && (a->kind == INDEX || a->kind == OWN)))
         return;
-    if (a->kind == INT)
-        fprintf(k->out, " %s=%d", a->name, *(const int *)at);
-    else if (a->kind == LONG)
-        fprintf(k->out, " %s=%lld", a->name, (long long)*(const int64_t *)at);
+    if (whole)
+        fprintf(k->out, " %s=%lld", a->name, n);
     else
-        fprintf(k->out, " %s=%.17g", a->name, real);
+        put_real(k, a->name, *(const double *)at);
 }
 
 static void put_attributes(const printer *k, const tt_instr *i)
@@ -195,7 +218,9 @@ static void put_waits(const printer *k, const tt_instr *i)
     const tt_instr_list *code = &k->p->part[k->part].code;
     for (int w = 0; w < i->n_wait; w++) {
         fputs(w ? "," : "; wait ", k->out);
-        if (k->key) {
+        if (k->key && i->wait[w] >= k->key->first && i->wait[w] < k->key->end) {
+            fprintf(k->out, "here%d", i->wait[w] - k->key->first);
+        } else if (k->key) {
             put_block(k, code->at[i->wait[w]].block);
             fprintf(k->out, ".%d", k->ordinal[k->part][i->wait[w]]);
         } else {
@@ -236,13 +261,6 @@ static void put_instr(const printer *k, int j)
 
 /* --- folding --------------------------------------------------------------------------------------------------------- */
 
-/* Something that can be shown once for several layers. */
-typedef struct piece {
-    int block;      /* whose it is */
-    int first, end; /* what to print */
-    uint64_t key;
-} piece;
-
 typedef void (*put_fn)(printer *k, const piece *x);
 
 static uint64_t key_of(printer *k, const piece *x, put_fn put)
@@ -252,15 +270,22 @@ static uint64_t key_of(printer *k, const piece *x, put_fn put)
     size_t n = 0;
     k->out = open_memstream(&text, &n);
     TT_ASSERT(k->out);
-    k->key = 1;
-    k->base = x->block;
+    k->key = x;
     put(k, x);
     fclose(k->out);
     k->out = out;
-    k->key = 0;
+    k->key = NULL;
     uint64_t hash = XXH3_64bits(text, n);
     free(text);
     return hash;
+}
+
+/* How far b is from a, counted in layers or in chunks of the loss; 0 when they cannot be alike. */
+static int distance(const tt_program *p, const piece *a, const piece *b)
+{
+    if (a->chunk && b->chunk)
+        return a->block == b->block ? b->chunk - a->chunk : 0;
+    return is_layer(p, a->block) && is_layer(p, b->block) ? b->block - a->block : 0;
 }
 
 /* How many of the pieces after x[0 .. period) repeat them, layer for layer. */
@@ -268,12 +293,26 @@ static int repeats(const tt_program *p, const piece *x, int n, int period)
 {
     int r = 0;
     for (int i = period; i < n; i++, r++) {
-        int step = x[i].block - x[i - period].block;
-        if (x[i].key != x[i - period].key || !is_layer(p, x[i].block) || !is_layer(p, x[i - period].block) ||
-            (step != period && step != -period))
+        int step = distance(p, &x[i - period], &x[i]);
+        if (x[i].key != x[i - period].key || (step != period && step != -period))
             break;
     }
     return r >= period || (period == 1 && r) ? r : 0;
+}
+
+/* "blocks 3..30 as block 2" */
+static void put_alike(const printer *k, const piece *x, int period, int n)
+{
+    const int chunks = x->chunk > 0, last = period - 1, to = period + n - 1;
+    const char *noun = chunks ? "chunk" : "block";
+    fprintf(k->out, "      %s%s ", noun, n > 1 ? "s" : "");
+    fprintf(k->out, "%d", chunks ? x[period].chunk : x[period].block);
+    if (n > 1)
+        fprintf(k->out, "..%d", chunks ? x[to].chunk : x[to].block);
+    fprintf(k->out, " as %s%s %d", noun, period > 1 ? "s" : "", chunks ? x->chunk : x->block);
+    if (period > 1)
+        fprintf(k->out, "..%d, in turn", chunks ? x[last].chunk : x[last].block);
+    fputc('\n', k->out);
 }
 
 static void put_folded(printer *k, piece *x, int n, put_fn put)
@@ -292,13 +331,8 @@ static void put_folded(printer *k, piece *x, int n, put_fn put)
         }
         for (int s = 0; s < period; s++)
             put(k, &x[i + s]);
-        const int shown = x[i + period - 1].block, from = x[i + period].block, to = x[i + period + best - 1].block;
-        if (best == 1)
-            fprintf(k->out, "      block %d as block %d\n", from, shown);
-        else if (best && period == 1)
-            fprintf(k->out, "      blocks %d..%d as block %d\n", from, to, shown);
-        else if (best)
-            fprintf(k->out, "      blocks %d..%d as blocks %d..%d, in turn\n", from, to, x[i].block, shown);
+        if (best)
+            put_alike(k, &x[i], period, best);
         i += period + best;
     }
 }
@@ -311,16 +345,18 @@ static void put_range(printer *k, const piece *x)
         put_instr(k, j);
 }
 
-/* Pieces of a part: a block's instructions in a row; a prefetched gather goes with the block that computes meanwhile. */
+/* Pieces of a part: a block's instructions in a row, cut at the chunks of the loss; a prefetched gather goes with the
+ * block that computes meanwhile. */
 static int cut(const printer *k, piece *x)
 {
     const tt_instr_list *code = &k->p->part[k->part].code;
     int n = 0;
     for (int j = 0; j < code->n; j++) {
         const tt_instr *i = &code->at[j];
-        int follows = n && (i->block == x[n - 1].block || (i->queue == TT_Q_GATHER && i->after_compute));
-        if (!follows)
-            x[n++] = (piece){.block = i->block, .first = j};
+        int gather = i->queue == TT_Q_GATHER && i->after_compute;
+        int chunk = n && i->block == x[n - 1].block && i->attr.index > x[n - 1].chunk;
+        if (!n || chunk || (i->block != x[n - 1].block && !gather))
+            x[n++] = (piece){.block = i->block, .chunk = (int)i->attr.index, .first = j};
         x[n - 1].end = j + 1;
     }
     return n;
@@ -447,7 +483,7 @@ static void find_origins(printer *k)
             for (int o = 0; o < i->n_out; o++) {
                 origin *x = &k->origin[tt_value_root(p, i->out[o])];
                 if (x->part < 0)
-                    *x = (origin){part, i->block, k->ordinal[part][j], o};
+                    *x = (origin){part, j, i->block, k->ordinal[part][j], o};
             }
         }
     }
@@ -482,7 +518,7 @@ static void header(const printer *k)
 void tt_program_print(const tt_program *p, FILE *out, const tt_print_opts *opts)
 {
     static const tt_print_opts plain = {0};
-    printer k = {.p = p, .out = out, .opts = opts ? opts : &plain};
+    printer k = {.p = p, .out = out, .opts = opts ? opts : &plain, .part = NO_PART};
     find_origins(&k);
     header(&k);
     fputs("\nparameters\n", out);
@@ -498,7 +534,7 @@ void tt_program_print(const tt_program *p, FILE *out, const tt_print_opts *opts)
 void tt_program_print_saved(const tt_program *p, FILE *out, int unfolded)
 {
     const tt_print_opts opts = {.unfolded = unfolded};
-    printer k = {.p = p, .out = out, .opts = &opts};
+    printer k = {.p = p, .out = out, .opts = &opts, .part = NO_PART};
     find_origins(&k);
     saved_section(&k);
     release(&k);

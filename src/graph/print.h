@@ -2,7 +2,8 @@
  *
  * One line per instruction: index, queue, role, block, outputs with type and placement = op, inputs, attributes, waits.
  * A value is NAME%NUMBER; its type stands where it is made: dtype, this rank's extents ("of" the logical ones when they
- * differ), placement on each axis of several ranks. Layers that are alike are shown once. */
+ * differ), placement on the axes over which it is not replicated. Layers that are alike are shown once; their initial
+ * standard deviations may differ. */
 #ifndef TT_GRAPH_PRINT_H
 #define TT_GRAPH_PRINT_H
 
@@ -25,7 +26,7 @@ void tt_program_print_saved(const tt_program *p, FILE *out, int unfolded);
 /** XXH3-64 of the unfolded text without offsets: equal programs have equal hashes, wherever they were built. */
 uint64_t tt_program_hash(const tt_program *p);
 
-/** "bf16[16,32 of 32,32] dp_shard:S0 tp:R" into text (cut when it does not fit). Returns text. */
+/** "bf16[16,32 of 32,32] dp_shard:S0" into text (cut when it does not fit). Returns text. */
 char *tt_value_type_text(const tt_program *p, tt_vid v, char *text, size_t size);
 
 #endif
