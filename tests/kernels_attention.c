@@ -11,12 +11,15 @@ typedef struct shape {
 } shape;
 
 static const shape shapes[] = {
-    {1, 1, 1, 1, 16, 1, 0, 0, 0},    {2, 7, 2, 1, 16, 1, 0, 0, 0},     {1, 64, 2, 2, 32, 1, 0, 0, 0},
-    {1, 65, 3, 1, 64, 1, 0, 0, 0},   {2, 130, 4, 2, 64, 1, 0, 3, 0},   {1, 200, 2, 1, 128, 1, 17, 0, 0},
-    {1, 191, 2, 2, 20, 1, 70, 4, 0}, {1, 100, 2, 1, 48, 0, 0, 0, 0},   {1, 129, 1, 1, 256, 1, 0, 0, 0},
-    {3, 33, 6, 2, 18, 1, 5, 2, 0},   {1, 150, 2, 2, 64, 0, 0, 2, 0},   {1, 300, 8, 2, 80, 1, 128, 0, 0},
-    {1, 96, 1, 1, 17, 1, 1, 0, 0},   {2, 1000, 4, 2, 64, 1, 0, 5, 1},  {1, 2048, 2, 1, 128, 1, 300, 0, 1},
-    {4, 257, 6, 3, 112, 1, 0, 7, 1}, {1, 1023, 2, 2, 256, 0, 0, 0, 1},
+    {1, 1, 1, 1, 16, 1, 0, 0, 0},       {2, 7, 2, 1, 16, 1, 0, 0, 0},
+    {1, 64, 2, 2, 32, 1, 0, 0, 0},      {1, 65, 3, 1, 64, 1, 0, 0, 0},
+    {2, 130, 4, 2, 64, 1, 0, 3, 0},     {1, 200, 2, 1, 128, 1, 17, 0, 0},
+    {1, 191, 2, 2, 20, 1, 70, 4, 0},    {1, 100, 2, 1, 48, 0, 0, 0, 0},
+    {1, 129, 1, 1, 256, 1, 0, 0, 0},    {3, 33, 6, 2, 18, 1, 5, 2, 0},
+    {1, 150, 2, 2, 64, 0, 0, 2, 0},     {1, 300, 8, 2, 80, 1, 128, 0, 0},
+    {1, 96, 1, 1, 17, 1, 1, 0, 0},      {2, 1000, 4, 2, 64, 1, 0, 5, 1},
+    {1, 2048, 2, 1, 128, 1, 300, 0, 1}, {4, 257, 6, 3, 112, 1, 0, 7, 1},
+    {1, 1023, 2, 2, 256, 0, 0, 0, 1},
 };
 
 /* Plain attention of one query head: probabilities p[len, len], then gradients when dq is given. */
@@ -31,7 +34,8 @@ typedef struct plain {
 static int visible(const plain *r, int64_t start, int64_t i, int64_t j)
 {
     const shape *s = r->s;
-    return (!s->causal || j <= i) && j >= get(r->doc, start + i) && (s->window == 0 || i - j < s->window);
+    return (!s->causal || j <= i) && j >= get(r->doc, start + i) &&
+           (s->window == 0 || i - j < s->window);
 }
 
 static double at(const tt_tensor *t, int64_t row, int64_t heads, int64_t head, int64_t e, int64_t x)
@@ -42,7 +46,8 @@ static double at(const tt_tensor *t, int64_t row, int64_t heads, int64_t head, i
 static void one_query(const plain *r, int64_t start, int64_t i, int64_t h, double *p)
 {
     const shape *s = r->s;
-    int64_t e = s->e, kv = h / (s->heads / s->kv_heads), row = start + i, base = (row * s->heads + h) * e;
+    int64_t e = s->e, kv = h / (s->heads / s->kv_heads), row = start + i,
+            base = (row * s->heads + h) * e;
     double top = -INFINITY, sum = 0, delta = 0;
     for (int64_t j = 0; j < s->len; j++) {
         p[j] = -INFINITY;
@@ -50,7 +55,8 @@ static void one_query(const plain *r, int64_t start, int64_t i, int64_t h, doubl
             continue;
         p[j] = 0;
         for (int64_t x = 0; x < e; x++)
-            p[j] += r->scale * at(r->q, row, s->heads, h, e, x) * at(r->k, start + j, s->kv_heads, kv, e, x);
+            p[j] += r->scale * at(r->q, row, s->heads, h, e, x) *
+                    at(r->k, start + j, s->kv_heads, kv, e, x);
         top = fmax(top, p[j]);
     }
     for (int64_t j = 0; j < s->len; j++)
@@ -64,8 +70,9 @@ static void one_query(const plain *r, int64_t start, int64_t i, int64_t h, doubl
     if (!r->dq)
         return;
     for (int64_t x = 0; x < e; x++)
-        delta += (r->round_o ? tt_bf16_to_f32(tt_f32_to_bf16((float)r->o[base + x])) : r->o[base + x]) *
-                 get(r->dout, base + x);
+        delta +=
+            (r->round_o ? tt_bf16_to_f32(tt_f32_to_bf16((float)r->o[base + x])) : r->o[base + x]) *
+            get(r->dout, base + x);
     for (int64_t j = 0; j < s->len; j++) {
         int64_t to = ((start + j) * s->kv_heads + kv) * e;
         double dp = 0;
@@ -94,9 +101,15 @@ static void run_plain(const plain *r)
 
 static void make_inputs(op_case *c, const shape *s, tt_dtype t, uint64_t *seed)
 {
-    int64_t n = (int64_t)s->seqs * s->len, h = (int64_t)s->heads * s->e, j = (int64_t)s->kv_heads * s->e;
-    c->attr = (tt_attrs){.n_heads = s->heads, .n_kv_heads = s->kv_heads, .head_dim = s->e, .seq_len = s->len,
-                         .window = s->window, .causal = s->causal, .scale = 1 / sqrt(s->e)};
+    int64_t n = (int64_t)s->seqs * s->len, h = (int64_t)s->heads * s->e,
+            j = (int64_t)s->kv_heads * s->e;
+    c->attr = (tt_attrs){.n_heads = s->heads,
+                         .n_kv_heads = s->kv_heads,
+                         .head_dim = s->e,
+                         .seq_len = s->len,
+                         .window = s->window,
+                         .causal = s->causal,
+                         .scale = 1 / sqrt(s->e)};
     fill(op_in(c, tensor(t, n, h, 0)), seed, 0, 3);
     fill(op_in(c, tensor(t, n, j, 0)), seed, 0, 3);
     fill(op_in(c, tensor(t, n, j, 0)), seed, 0.25, 1);
@@ -109,21 +122,30 @@ static void make_inputs(op_case *c, const shape *s, tt_dtype t, uint64_t *seed)
 
 static void one_shape(const shape *s, tt_dtype t)
 {
-    int64_t n = (int64_t)s->seqs * s->len, h = (int64_t)s->heads * s->e, j = (int64_t)s->kv_heads * s->e;
+    int64_t n = (int64_t)s->seqs * s->len, h = (int64_t)s->heads * s->e,
+            j = (int64_t)s->kv_heads * s->e;
     uint64_t seed = (uint64_t)(s->len * 131 + s->e);
     op_case f = {.name = "attention"}, b = {.name = "attention_bwd"};
     make_inputs(&f, s, t, &seed);
-    op_out(&f, tensor(t, n, h, 0), 2e-6);
+    op_out(&f, tensor(t, n, h, 0),
+           4e-6); /* scores up to 12 summed in fp32 over e: their rounding shows in o */
     op_out(&f, tensor(TT_F32, n, s->heads, 0), 1e-6);
-    plain r = {.s = s, .q = &f.in[0], .k = &f.in[1], .v = &f.in[2], .doc = &f.in[3], .scale = f.attr.scale,
-               .o = f.want[0], .lse = f.want[1]};
+    plain r = {.s = s,
+               .q = &f.in[0],
+               .k = &f.in[1],
+               .v = &f.in[2],
+               .doc = &f.in[3],
+               .scale = f.attr.scale,
+               .o = f.want[0],
+               .lse = f.want[1]};
     run_plain(&r);
-    check_op(&f, "%s seqs %d len %d heads %d/%d e %d causal %d window %d docs %d", tt_dtype_name(t), s->seqs, s->len,
-             s->heads, s->kv_heads, s->e, s->causal, s->window, s->docs);
+    check_op(&f, "%s seqs %d len %d heads %d/%d e %d causal %d window %d docs %d", tt_dtype_name(t),
+             s->seqs, s->len, s->heads, s->kv_heads, s->e, s->causal, s->window, s->docs);
 
     seed = (uint64_t)(s->len * 131 + s->e);
     make_inputs(&b, s, t, &seed);
-    tt_tensor *o = op_in(&b, tensor(TT_F32, n, h, 0)), *lse = op_in(&b, tensor(TT_F32, n, s->heads, 0));
+    tt_tensor *o = op_in(&b, tensor(TT_F32, n, h, 0)),
+              *lse = op_in(&b, tensor(TT_F32, n, s->heads, 0));
     if (t != TT_F32) {
         tensor_free(o);
         *o = tensor(t, n, h, 0);
@@ -133,25 +155,80 @@ static void one_shape(const shape *s, tt_dtype t)
     op_out(&b, tensor(t, n, j, 0), 5e-6);
     op_out(&b, tensor(t, n, j, 0), 5e-6);
     b.floor = 0.1; /* one visible key: dq and dk are differences of equal numbers */
-    double *po = calloc((size_t)(n * h), sizeof *po), *pl = calloc((size_t)(n * s->heads), sizeof *pl);
-    plain g = {.s = s, .q = &b.in[0], .k = &b.in[1], .v = &b.in[2], .doc = &b.in[3], .dout = &b.in[6],
-               .scale = b.attr.scale, .round_o = t == TT_BF16, .o = po, .lse = pl, .dq = b.want[0], .dk = b.want[1], .dv = b.want[2]};
+    double *po = calloc((size_t)(n * h), sizeof *po),
+           *pl = calloc((size_t)(n * s->heads), sizeof *pl);
+    plain g = {.s = s,
+               .q = &b.in[0],
+               .k = &b.in[1],
+               .v = &b.in[2],
+               .doc = &b.in[3],
+               .dout = &b.in[6],
+               .scale = b.attr.scale,
+               .round_o = t == TT_BF16,
+               .o = po,
+               .lse = pl,
+               .dq = b.want[0],
+               .dk = b.want[1],
+               .dv = b.want[2]};
     run_plain(&g);
     for (int64_t i = 0; i < n * h; i++)
         set(o, i, po[i]);
     for (int64_t i = 0; i < n * s->heads; i++)
         set(lse, i, pl[i]);
-    check_op(&b, "%s seqs %d len %d heads %d/%d e %d causal %d window %d docs %d", tt_dtype_name(t), s->seqs, s->len,
-             s->heads, s->kv_heads, s->e, s->causal, s->window, s->docs);
+    check_op(&b, "%s seqs %d len %d heads %d/%d e %d causal %d window %d docs %d", tt_dtype_name(t),
+             s->seqs, s->len, s->heads, s->kv_heads, s->e, s->causal, s->window, s->docs);
     free(po);
     free(pl);
     op_free(&f);
     op_free(&b);
 }
 
+/* A NaN in one query shows in its own row and lse and nowhere else; in a key, in every query that
+ * sees it. */
+static void test_nan(int in_key)
+{
+    static const shape s = {1, 70, 2, 2, 24, 1, 0, 0, 0};
+    const int64_t h = 48, bad = 40;
+    uint64_t seed = 77;
+    int wrong = 0;
+    op_case c = {.name = "attention"};
+    make_inputs(&c, &s, TT_F32, &seed);
+    op_out(&c, tensor(TT_F32, s.len, h, 0), 0);
+    op_out(&c, tensor(TT_F32, s.len, s.heads, 0), 0);
+    set(&c.in[in_key], bad * h + 3, NAN); /* head 0 */
+    op_run(&c, 2, 0);
+    for (int64_t i = 0; i < s.len; i++)
+        for (int64_t x = 0; x < h; x++) {
+            int hit = x < s.e && (in_key ? i >= bad : i == bad);
+            wrong += isnan(get(&c.out[0], i * h + x)) != hit;
+            wrong += isnan(get(&c.out[1], i * s.heads + x / s.e)) != hit;
+        }
+    is_int(wrong, 0, "a NaN in a %s reaches exactly the rows that read it",
+           in_key ? "key" : "query");
+    op_free(&c);
+}
+
+/* No tokens at all: nothing is touched. */
+static void test_empty(void)
+{
+    op_case c = {.name = "attention",
+                 .attr = {.n_heads = 2, .n_kv_heads = 1, .head_dim = 16, .seq_len = 8}};
+    op_in(&c, tensor(TT_F32, 0, 32, 0))->ndim = 2;
+    op_in(&c, tensor(TT_F32, 0, 16, 0))->ndim = 2;
+    op_in(&c, tensor(TT_F32, 0, 16, 0))->ndim = 2;
+    op_in(&c, tensor(TT_I32, 0, 0, 0));
+    op_out(&c, tensor(TT_F32, 0, 32, 0), 0)->ndim = 2;
+    op_out(&c, tensor(TT_F32, 0, 2, 0), 0)->ndim = 2;
+    check_op(&c, "without tokens");
+    op_free(&c);
+}
+
 int main(void)
 {
     int all = getenv("TITAN_LONG") != NULL;
+    test_empty();
+    test_nan(0);
+    test_nan(1);
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
         if (all || !shapes[i].long_only) {
             one_shape(&shapes[i], TT_F32);

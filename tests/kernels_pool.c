@@ -1,4 +1,5 @@
-/* The thread pool: refusals, every task done once, the same split every time, and waking after sleep. */
+/* The thread pool: refusals, every task done once, the same split every time, and waking after
+ * sleep. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,7 +35,9 @@ static void test_refusals(void)
     tt_error err = {0};
     tt_pool *pool = NULL;
     is_int(tt_pool_create(0, &pool, &err), TT_ERR_CONFIG, "no threads are refused");
-    is_str(err.text, "starting CPU threads: asked for 0; use 1 to 1024, at most the cores of this node", "with the reason");
+    is_str(err.text,
+           "starting CPU threads: asked for 0; use 1 to 1024, at most the cores of this node",
+           "with the reason");
     is_int(tt_pool_create(1025, &pool, &err), TT_ERR_CONFIG, "too many threads are refused");
     ok(pool == NULL, "no pool is left behind");
     tt_pool_destroy(&pool);

@@ -1,4 +1,5 @@
-/* Row and element kernels against fp64 references: norms, rope, swiglu, element-wise, embedding, moves. */
+/* Row and element kernels against fp64 references: norms, rope, swiglu, element-wise, embedding,
+ * moves. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,9 @@ typedef struct rc {
     int long_only;
 } rc;
 
-static const rc sizes[] = {{1, 1, 0},   {3, 7, 0},     {1, 64, 0},    {65, 1, 0},     {5, 130, 0},    {33, 768, 0},
-                           {2, 2051, 0}, {130, 96, 0}, {1000, 40, 0}, {513, 4096, 1}, {4099, 333, 1}, {1, 100003, 1}};
+static const rc sizes[] = {{1, 1, 0},     {3, 7, 0},      {1, 64, 0},     {65, 1, 0},
+                           {5, 130, 0},   {33, 768, 0},   {2, 2051, 0},   {130, 96, 0},
+                           {1000, 40, 0}, {513, 4096, 1}, {4099, 333, 1}, {1, 100003, 1}};
 static const tt_dtype dtypes[] = {TT_F32, TT_BF16};
 
 static double sigmoid(double x)
@@ -40,7 +42,8 @@ static void test_rmsnorm(int64_t n, int64_t d, tt_dtype t, uint64_t *seed)
     g.in[2] = b.in[3];
     g.n_in = 3;
     fill(op_out(&g, tensor(TT_F32, d, 0, 0), 2e-7), seed, 0, 1);
-    double *terms = calloc((size_t)d, sizeof *terms); /* what cancels in a sum still sets its rounding */
+    double *terms =
+        calloc((size_t)d, sizeof *terms); /* what cancels in a sum still sets its rounding */
     for (int64_t r = 0; r < n; r++) {
         double sum = 0, dot = 0;
         for (int64_t i = 0; i < d; i++)
@@ -56,8 +59,8 @@ static void test_rmsnorm(int64_t n, int64_t d, tt_dtype t, uint64_t *seed)
             b.floor = fmax(b.floor, fabs(rstd * get(dy, r * d + i) * get(w, i)));
         }
         for (int64_t i = 0; i < d; i++)
-            b.want[0][r * d + i] =
-                rstd * get(dy, r * d + i) * get(w, i) - get(x, r * d + i) * pow(rstd, 3) * dot / (double)d;
+            b.want[0][r * d + i] = rstd * get(dy, r * d + i) * get(w, i) -
+                                   get(x, r * d + i) * pow(rstd, 3) * dot / (double)d;
     }
     check_op(&c, "%s %lld x %lld", tt_dtype_name(t), (long long)n, (long long)d);
     check_op(&b, "%s %lld x %lld", tt_dtype_name(t), (long long)n, (long long)d);
@@ -135,7 +138,8 @@ static void test_elements(int64_t n, int64_t d, tt_dtype t, uint64_t *seed)
             c.want[0][i] = dtypes[to] == TT_BF16 ? tt_bf16_to_f32(tt_f32_to_bf16(f)) : f;
             y.want[0][i] = get(&y.in[0], i);
         }
-        check_op(&c, "%s to %s %lld x %lld", tt_dtype_name(t), tt_dtype_name(dtypes[to]), (long long)n, (long long)d);
+        check_op(&c, "%s to %s %lld x %lld", tt_dtype_name(t), tt_dtype_name(dtypes[to]),
+                 (long long)n, (long long)d);
         if (to == 0)
             check_op(&y, "%s %lld x %lld", tt_dtype_name(t), (long long)n, (long long)d);
         op_free(&c);
@@ -146,8 +150,9 @@ static void test_elements(int64_t n, int64_t d, tt_dtype t, uint64_t *seed)
 /* Ties, overflow to infinity and NaN, bit by bit against the scalar conversion. */
 static void test_rounding(void)
 {
-    static const uint32_t bits[] = {0x3f808000, 0x3f818000, 0x3f808001, 0x3f807fff, 0x7f7fffff, 0x7f800000, 0xff800000,
-                                    0x7f800001, 0xffc00000, 0x00000001, 0x80000000, 0x007fffff, 0x7fffffff, 0x00018000};
+    static const uint32_t bits[] = {0x3f808000, 0x3f818000, 0x3f808001, 0x3f807fff, 0x7f7fffff,
+                                    0x7f800000, 0xff800000, 0x7f800001, 0xffc00000, 0x00000001,
+                                    0x80000000, 0x007fffff, 0x7fffffff, 0x00018000};
     enum { n = 300 };
     op_case c = {.name = "cast"};
     op_in(&c, tensor(TT_F32, n, 0, 0));
@@ -162,9 +167,11 @@ static void test_rounding(void)
     op_free(&c);
 }
 
-static void test_rope(int64_t n, int64_t heads, int64_t e, tt_dtype t, int half_split, int inverse, uint64_t *seed)
+static void test_rope(int64_t n, int64_t heads, int64_t e, tt_dtype t, int half_split, int inverse,
+                      uint64_t *seed)
 {
-    op_case c = {.name = "rope", .attr = {.head_dim = (int)e, .half_split = half_split, .inverse = inverse}};
+    op_case c = {.name = "rope",
+                 .attr = {.head_dim = (int)e, .half_split = half_split, .inverse = inverse}};
     op_case b = {.name = "rope_table", .attr.scale = 1.25};
     tt_tensor *x = op_in(&c, tensor(t, n, heads * e, 0)), *cs = op_in(&c, tensor(TT_F32, n, e, 0));
     fill(x, seed, 0, 1);
@@ -192,8 +199,8 @@ static void test_rope(int64_t n, int64_t heads, int64_t e, tt_dtype t, int half_
         }
     }
     check_op(&b, "%lld x %lld", (long long)n, (long long)e);
-    check_op(&c, "%s %lld x %lld x %lld split %d inverse %d", tt_dtype_name(t), (long long)n, (long long)heads,
-             (long long)e, half_split, inverse);
+    check_op(&c, "%s %lld x %lld x %lld split %d inverse %d", tt_dtype_name(t), (long long)n,
+             (long long)heads, (long long)e, half_split, inverse);
     tensor_free(&c.out[0]);
     c.out[0] = c.in[0];
     check_op(&c, "in place");
@@ -206,7 +213,8 @@ static void test_embedding(int64_t n, int64_t d, tt_dtype t, uint64_t *seed)
 {
     const int64_t v = 11, start = 5, valid = 9;
     tt_attrs attr = {.vocab_start = start, .vocab_valid = valid};
-    op_case c = {.name = "embedding", .attr = attr}, g = {.name = "embedding_dw", .attr = attr, .accumulates = 1};
+    op_case c = {.name = "embedding", .attr = attr},
+            g = {.name = "embedding_dw", .attr = attr, .accumulates = 1};
     tt_tensor *token = op_in(&c, tensor(TT_I32, n, 0, 0)), *w = op_in(&c, tensor(t, v, d, 0));
     fill(w, seed, 0, 1);
     op_out(&c, tensor(t, n, d, 0), 0);
@@ -234,17 +242,20 @@ static void test_embedding(int64_t n, int64_t d, tt_dtype t, uint64_t *seed)
 static void test_moves(int64_t n, int64_t d, tt_dtype t, uint64_t *seed)
 {
     for (int dim = 0; dim < 2; dim++)
-        for (int64_t index = 0; index < 3; index++) { /* chunks that may end inside or start behind the tensor */
-            int64_t all = dim ? d : n, chunk = (all + 2) / 3, rows = dim ? n : chunk, cols = dim ? chunk : d;
+        for (int64_t index = 0; index < 3;
+             index++) { /* chunks that may end inside or start behind the tensor */
+            int64_t all = dim ? d : n, chunk = (all + 2) / 3, rows = dim ? n : chunk,
+                    cols = dim ? chunk : d;
             op_case c = {.name = "slice", .attr = {.dim = dim, .index = index}};
             fill(op_in(&c, tensor(t, n, d, 0)), seed, 0, 1);
             op_out(&c, tensor(t, rows, cols, 0), 0);
             for (int64_t i = 0; i < rows * cols; i++) {
-                int64_t r = i / cols + (dim ? 0 : index * chunk), k = i % cols + (dim ? index * chunk : 0);
+                int64_t r = i / cols + (dim ? 0 : index * chunk),
+                        k = i % cols + (dim ? index * chunk : 0);
                 c.want[0][i] = r < n && k < d ? get(&c.in[0], r * d + k) : 0;
             }
-            check_op(&c, "%s %lld x %lld dim %d chunk %lld", tt_dtype_name(t), (long long)n, (long long)d, dim,
-                     (long long)index);
+            check_op(&c, "%s %lld x %lld dim %d chunk %lld", tt_dtype_name(t), (long long)n,
+                     (long long)d, dim, (long long)index);
             op_free(&c);
         }
     op_case v = {.name = "interleave"}, s = {.name = "select_row"};

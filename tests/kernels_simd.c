@@ -1,4 +1,5 @@
-/* Every instruction set this machine has: exp to 2e-7, special values, and agreement of all tables on all lengths. */
+/* Every instruction set this machine has: exp to 2e-7, special values, and agreement of all tables
+ * on all lengths. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,11 +32,13 @@ static void test_exp(const tt_simd *s)
         m[i] = (float)-i;
     is_int((long long)s->max(m + 1, 18), -1, "%s: largest of negatives", s->name);
     m[18] = NAN;
-    ok(s->max(m, 19) == 0 && isnan(s->sum_exp(m, 0, 19)), "%s: max passes over NaN, sum_exp shows it", s->name);
+    ok(s->max(m, 19) == 0 && isnan(s->sum_exp(m, 0, 19)),
+       "%s: max passes over NaN, sum_exp shows it", s->name);
     ok(s->max(m, 0) == -INFINITY, "%s: the largest of nothing is -inf", s->name);
 }
 
-/* All functions that give one number, for every length, from one offset or another: never another value. */
+/* All functions that give one number, for every length, from one offset or another: never another
+ * value. */
 static void test_sums(const tt_simd *s)
 {
     uint64_t seed = 5;
@@ -54,13 +57,15 @@ static void test_sums(const tt_simd *s)
             se += exp((double)a[i] - 0.5);
             top = fmaxf(top, a[i]);
         }
-        wrong += fabs(s->sumsq(a, n) - sq) > 1e-12 * (n + 1) || fabs(s->dot3(a, b, c, n) - d3) > 1e-7 * (n + 1) ||
-                 fabs(s->dot(a, b, n) - d) > 2e-7 * (n + 1) || fabs(s->sum_exp(a, 0.5f, n) - se) > 2e-7 * (se + 1) ||
-                 s->max(a, n) != top;
+        wrong += fabs(s->sumsq(a, n) - sq) > 1e-12 * (n + 1) ||
+                 fabs(s->dot3(a, b, c, n) - d3) > 1e-7 * (n + 1) ||
+                 fabs(s->dot(a, b, n) - d) > 2e-7 * (n + 1) ||
+                 fabs(s->sum_exp(a, 0.5f, n) - se) > 2e-7 * (se + 1) || s->max(a, n) != top;
         float shifted[N + 2], other[N + 2];
         memcpy(shifted + 1, a, (size_t)n * sizeof(float));
         memcpy(other + 1, b, (size_t)n * sizeof(float));
-        moved += s->sumsq(shifted + 1, n) != s->sumsq(a, n) || s->dot(shifted + 1, other + 1, n) != s->dot(a, b, n) ||
+        moved += s->sumsq(shifted + 1, n) != s->sumsq(a, n) ||
+                 s->dot(shifted + 1, other + 1, n) != s->dot(a, b, n) ||
                  s->sum_exp(shifted + 1, 0.5f, n) != s->sum_exp(a, 0.5f, n);
     }
     is_int(wrong, 0, "%s: sums of every length are right", s->name);
@@ -76,8 +81,16 @@ static void test_product(const tt_simd *s)
         for (int lanes = 16; lanes <= 96; lanes += 16)
             for (int transposed = 0; transposed < 2; transposed++) {
                 int k = 1 + rows % 50;
-                tt_block_product p = {.c = c, .a = a, .b = b, .ldc = lanes, .ldb = lanes, .rows = rows, .lanes = lanes,
-                                      .k = k, .accumulate = rows % 2, .a_row = transposed ? 1 : k,
+                tt_block_product p = {.c = c,
+                                      .a = a,
+                                      .b = b,
+                                      .ldc = lanes,
+                                      .ldb = lanes,
+                                      .rows = rows,
+                                      .lanes = lanes,
+                                      .k = k,
+                                      .accumulate = rows % 2,
+                                      .a_row = transposed ? 1 : k,
                                       .a_term = transposed ? rows : 1};
                 for (size_t i = 0; i < sizeof a / sizeof *a; i++)
                     a[i] = (float)(2 * uniform(&seed) - 1);
@@ -97,6 +110,103 @@ static void test_product(const tt_simd *s)
     is_int(wrong, 0, "%s: block products of all remainders are right", s->name);
 }
 
+/* Everything else is compared with fp64 through the ops, which use the best table: the others must
+ * agree with it. */
+static void run_all(const tt_simd *s, float *y, int n)
+{
+    static float a[4 * N], b[4 * N], c[4 * N];
+    static tt_bf16 h[N];
+    uint64_t seed = 21;
+    for (int i = 0; i < 4 * N; i++) {
+        a[i] = (float)(4 * uniform(&seed) - 2);
+        b[i] = (float)(4 * uniform(&seed) - 2);
+        c[i] = (float)uniform(&seed);
+    }
+    memset(y, 0, 20 * N * sizeof *y);
+    s->to_bf16(h, a, n);
+    s->from_bf16(y, h, n);
+    s->add(y + N, a, b, n);
+    memcpy(y + 2 * N, a, (size_t)n * sizeof *a);
+    s->axpy(y + 2 * N, b, 0.7f, n);
+    s->norm(y + 3 * N, a, b, 1.3f, n);
+    s->norm_dx(y + 4 * N, a, b, c, 1.1f, 0.2f, n);
+    s->norm_dw(y + 5 * N, a, b, 0.9f, n);
+    s->rotate_split(y + 6 * N, a, b, c, -1.0f, n / 2);
+    s->rotate_pairs(y + 7 * N, a, b, c, 1.0f, n / 2);
+    s->swiglu(y + 8 * N, a, b, n);
+    s->swiglu_bwd(y + 9 * N, y + 10 * N, a, b, c, n);
+    memcpy(y + 11 * N, a, (size_t)n * sizeof *a);
+    memcpy(y + 12 * N, b, (size_t)n * sizeof *b);
+    memcpy(y + 13 * N, c, (size_t)n * sizeof *c);
+    s->adam(y + 11 * N, y + 12 * N, y + 13 * N, b + N,
+            &(tt_adam_step){.coef = 0.5f,
+                            .decay = 0.99f,
+                            .l2 = 0.01f,
+                            .beta2 = 0.9f,
+                            .one_minus_beta1 = 0.2f,
+                            .one_minus_beta2 = 0.1f,
+                            .step_size = 0.1f,
+                            .root_correction = 0.8f,
+                            .eps = 1e-3f},
+            n);
+}
+
+static void test_agreement(const tt_simd *s, const tt_simd *best)
+{
+    static float got[20 * N], want[20 * N];
+    double worst = 0;
+    for (int n = 0; n <= N; n++) {
+        run_all(s, got, n);
+        run_all(best, want, n);
+        for (int i = 0; i < 20 * N; i++)
+            worst = fmax(worst, fabs(got[i] - want[i]) / (1 + fabs(want[i])));
+    }
+    ok(worst < 5e-7, "%s: element loops agree with %s at every length (worst %.2g)", s->name,
+       best->name, worst);
+}
+
+/* One tile of the forward and the backward softmax, with lanes that see nothing, all, and a part.
+ */
+static void run_tile(const tt_simd *s, int masked, float *y)
+{
+    enum { rows = 13 };
+    float *t = y, *d = y + rows * TT_LANES, *m = d + rows * TT_LANES, *l = m + TT_LANES,
+          *alpha = l + TT_LANES;
+    int32_t lo[TT_LANES], hi[TT_LANES];
+    float lse[TT_LANES], delta[TT_LANES];
+    uint64_t seed = 4;
+    for (int q = 0; q < TT_LANES; q++) {
+        lo[q] = q % 3 ? 100 : 100 + q % 20;
+        hi[q] = q % 5 ? 112 : 95 + q % 9;
+        m[q] = q % 2 ? -1e30f : 0.5f;
+        l[q] = q % 2 ? 0 : 2;
+        lse[q] = (float)(3 + uniform(&seed));
+        delta[q] = (float)uniform(&seed);
+    }
+    for (int i = 0; i < rows * TT_LANES; i++) {
+        t[i] = (float)(6 * uniform(&seed) - 3);
+        d[i] = t[i];
+    }
+    alpha[TT_LANES] = (float)s->softmax_tile(t, rows, 100, lo, hi, masked, m, l, alpha);
+    s->scale_lanes(t, rows, alpha);
+    s->softmax_tile_bwd(d, t, rows, 100, lo, hi, masked, lse, delta, 0.3f);
+}
+
+static void test_tile(const tt_simd *s, const tt_simd *best)
+{
+    enum { size = 29 * TT_LANES + 1 };
+    static float got[size], want[size];
+    for (int masked = 0; masked < 2; masked++) {
+        double worst = 0;
+        run_tile(s, masked, got);
+        run_tile(best, masked, want);
+        for (int i = 0; i < size; i++)
+            worst = fmax(worst, fabs(got[i] - want[i]) / (1 + fabs(want[i])));
+        ok(worst < 5e-7, "%s: softmax tiles agree with %s, masked %d (worst %.2g)", s->name,
+           best->name, masked, worst);
+    }
+}
+
 int main(void)
 {
     int i = 0;
@@ -104,9 +214,13 @@ int main(void)
         test_exp(tt_simd_at(i));
         test_sums(tt_simd_at(i));
         test_product(tt_simd_at(i));
+        test_agreement(tt_simd_at(i), tt_simd_pick());
+        test_tile(tt_simd_at(i), tt_simd_pick());
     }
-    ok(tt_simd_pick() == tt_simd_at(i - 1), "the best of %d tables is picked: %s", i, tt_simd_pick()->name);
+    ok(tt_simd_pick() == tt_simd_at(i - 1), "the best of %d tables is picked: %s", i,
+       tt_simd_pick()->name);
     ok(tt_cpu_kernel("no_such_op") == NULL, "an unknown op has no kernel");
-    is_int((long long)tt_cpu_workspace("add", NULL, NULL, 0, NULL, 0, 4), 0, "add needs no scratch");
+    is_int((long long)tt_cpu_workspace("add", NULL, NULL, 0, NULL, 0, 4), 0,
+           "add needs no scratch");
     return done_testing();
 }

@@ -1,5 +1,6 @@
-/* The kernels of the optimizer step: sumsq, norm_clip, reciprocal, check_finite, adamw, init; and Philox under init.
- * adamw and the norms are compared with recorded runs of PyTorch (tests/golden/adamw.how). */
+/* The kernels of the optimizer step: sumsq, norm_clip, reciprocal, check_finite, adamw, init; and
+ * Philox under init. adamw and the norms are compared with recorded runs of PyTorch
+ * (tests/golden/adamw.how). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,13 +37,14 @@ static void test_philox(void)
     static const uint32_t kat[][10] = {
         {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
         {~0u, ~0u, ~0u, ~0u, ~0u, ~0u, 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd},
-        {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09, 0x94fdcceb, 0x5001e420,
-         0x24126ea1},
+        {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09,
+         0x94fdcceb, 0x5001e420, 0x24126ea1},
     };
     for (int i = 0; i < 3; i++) {
         uint32_t out[4];
         tt_philox4x32(kat[i], kat[i] + 4, out);
-        ok(memcmp(out, kat[i] + 6, sizeof out) == 0, "Philox 4x32-10 gives the published vector %d", i);
+        ok(memcmp(out, kat[i] + 6, sizeof out) == 0, "Philox 4x32-10 gives the published vector %d",
+           i);
     }
 }
 
@@ -90,7 +92,8 @@ static void test_clip(void)
     FILE *f = open_golden("clip.txt");
     int number_of, tensors;
     double max_norm, norm;
-    while (fscanf(f, " case %d tensors %d max_norm %lf norm %lf", &number_of, &tensors, &max_norm, &norm) == 4) {
+    while (fscanf(f, " case %d tensors %d max_norm %lf norm %lf", &number_of, &tensors, &max_norm,
+                  &norm) == 4) {
         op_case s = {.name = "sumsq"}, c = {.name = "norm_clip", .attr.max_norm = max_norm};
         op_out(&s, tensor(TT_F64, 1, 0, 0), 0);
         for (int t = 0; t < tensors; t++) {
@@ -106,7 +109,8 @@ static void test_clip(void)
         op_out(&c, tensor(TT_F32, 1, 0, 0), 0);
         op_out(&c, tensor(TT_F32, 1, 0, 0), 0);
         op_run(&c, 1, 0);
-        double got = get(&c.out[0], 0), coef = get(&c.out[1], 0), want = fmin(1, max_norm / (norm + 1e-6));
+        double got = get(&c.out[0], 0), coef = get(&c.out[1], 0),
+               want = fmin(1, max_norm / (norm + 1e-6));
         if (isnan(norm))
             ok(isnan(got) && isnan(coef), "clip case %d: a NaN norm stays visible", number_of);
         else
@@ -127,8 +131,8 @@ static void test_clip(void)
     op_free(&c);
 }
 
-static void compare_row(FILE *f, const tt_tensor *t, double scale_floor, double tol, const char *run, const char *what,
-                        int step)
+static void compare_row(FILE *f, const tt_tensor *t, double scale_floor, double tol,
+                        const char *run, const char *what, int step)
 {
     double worst = 0, largest = 0, want[256];
     for (int64_t i = 0; i < numel(t); i++) {
@@ -136,8 +140,10 @@ static void compare_row(FILE *f, const tt_tensor *t, double scale_floor, double 
         largest = fmax(largest, fabs(want[i]));
     }
     for (int64_t i = 0; i < numel(t); i++)
-        worst = fmax(worst, fabs(get(t, i) - want[i]) / (scale_floor > 0 ? fabs(want[i]) + scale_floor : largest));
-    ok(worst <= tol, "adamw run %s: %s after step %d within %g (worst %.2g)", run, what, step, tol, worst);
+        worst = fmax(worst, fabs(get(t, i) - want[i]) /
+                                (scale_floor > 0 ? fabs(want[i]) + scale_floor : largest));
+    ok(worst <= tol, "adamw run %s: %s after step %d within %g (worst %.2g)", run, what, step, tol,
+       worst);
 }
 
 static void one_step(op_case *c, const double *lr, int step, const double *grad)
@@ -170,8 +176,8 @@ static void test_adamw(void)
             grad[s][i] = number(f);
     }
     tt_attrs a = {0};
-    while (fscanf(f, " run %63s beta1 %lf beta2 %lf eps %lf weight_decay %lf decoupled %d", run, &a.beta1, &a.beta2,
-                  &a.eps, &a.weight_decay, &decoupled) == 6) {
+    while (fscanf(f, " run %63s beta1 %lf beta2 %lf eps %lf weight_decay %lf decoupled %d", run,
+                  &a.beta1, &a.beta2, &a.eps, &a.weight_decay, &decoupled) == 6) {
         op_case c = {.name = "adamw", .attr = a};
         char what[2];
         int at, step = 0;
@@ -203,7 +209,8 @@ static void test_adamw(void)
 /* A step that is marked bad changes nothing, whatever the gradient holds. */
 static void test_adamw_bad(void)
 {
-    op_case c = {.name = "adamw", .attr = {.beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .decoupled = 1}};
+    op_case c = {.name = "adamw",
+                 .attr = {.beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .decoupled = 1}};
     uint64_t seed = 3;
     set(op_in(&c, tensor(TT_F32, 9, 0, 0)), 4, NAN);
     for (int i = 0; i < 4; i++)
@@ -238,15 +245,21 @@ static tt_tensor init_box(tt_attrs attr, int64_t rows, int64_t cols, int threads
 static void test_init_boxes(void)
 {
     const int64_t rows = 37, cols = 50;
-    tt_attrs attr = {.dist = TT_INIT_NORMAL, .std = 0.5, .key = 0x123456789abcdefu, .full_dim = {rows, cols},
+    tt_attrs attr = {.dist = TT_INIT_NORMAL,
+                     .std = 0.5,
+                     .key = 0x123456789abcdefu,
+                     .full_dim = {rows, cols},
                      .box_count = {rows, cols}};
     tt_tensor whole = init_box(attr, rows, cols, 1), threaded = init_box(attr, rows, cols, 3);
-    ok(memcmp(whole.data, threaded.data, (size_t)numel(&whole) * 4) == 0, "init has the same bits on 1 and 3 threads");
-    for (int cut = 0; cut < 2; cut++) { /* the second half of a dim, with two padding rows or columns */
+    ok(memcmp(whole.data, threaded.data, (size_t)numel(&whole) * 4) == 0,
+       "init has the same bits on 1 and 3 threads");
+    for (int cut = 0; cut < 2;
+         cut++) { /* the second half of a dim, with two padding rows or columns */
         tt_attrs b = attr;
         b.box_start[cut] = cut ? 25 : 19;
         b.box_count[cut] = cut ? 25 : 18;
-        tt_tensor part = init_box(b, b.box_count[0] + (cut == 0) * 2, b.box_count[1] + (cut == 1) * 2, 2);
+        tt_tensor part =
+            init_box(b, b.box_count[0] + (cut == 0) * 2, b.box_count[1] + (cut == 1) * 2, 2);
         int wrong = 0;
         for (int64_t r = 0; r < part.dim[0]; r++)
             for (int64_t c = 0; c < part.dim[1]; c++) {
@@ -271,7 +284,11 @@ static void test_init_boxes(void)
 static void test_init_numbers(void)
 {
     const int64_t rows = 400, cols = 500;
-    tt_attrs attr = {.dist = TT_INIT_NORMAL, .std = 0.02, .key = 77, .full_dim = {rows, cols}, .box_count = {rows, cols}};
+    tt_attrs attr = {.dist = TT_INIT_NORMAL,
+                     .std = 0.02,
+                     .key = 77,
+                     .full_dim = {rows, cols},
+                     .box_count = {rows, cols}};
     double n = (double)(rows * cols);
     for (int cut = 0; cut < 2; cut++) {
         attr.lo = cut ? -0.03 : 0;
@@ -288,7 +305,8 @@ static void test_init_numbers(void)
         /* a normal cut at 1.5 std: variance 1 - 2 * 1.5 phi(1.5) / (2 Phi(1.5) - 1) */
         double phi = exp(-1.125) / sqrt(2 * M_PI), var = cut ? 1 - 3 * phi / erf(1.5 / sqrt(2)) : 1;
         close_to(s1 / n, 0, 4 / sqrt(n), "mean of the %s normal", cut ? "cut" : "plain");
-        close_to(s2 / n, var, 6 * var / sqrt(n), "variance of the %s normal", cut ? "cut" : "plain");
+        close_to(s2 / n, var, 6 * var / sqrt(n), "variance of the %s normal",
+                 cut ? "cut" : "plain");
         if (cut)
             is_int((long long)out, 0, "no draw lies outside the cut");
         else
@@ -299,7 +317,8 @@ static void test_init_numbers(void)
         attr.dist = dist;
         attr.box_count[0] = 3;
         tt_tensor w = init_box(attr, 4, cols, 1);
-        ok(get(&w, 0) == dist && get(&w, 3 * cols - 1) == dist && get(&w, 3 * cols) == 0, "init to %d, padding 0", dist);
+        ok(get(&w, 0) == dist && get(&w, 3 * cols - 1) == dist && get(&w, 3 * cols) == 0,
+           "init to %d, padding 0", dist);
         tensor_free(&w);
     }
 }

@@ -146,21 +146,29 @@ void op_free(op_case *c)
 
 int op_run(op_case *c, int threads, int accumulate)
 {
-    tt_tensor in[MAX_OPERANDS], out[MAX_OPERANDS]; /* shapes only: the size must not depend on data */
+    tt_tensor in[MAX_OPERANDS],
+        out[MAX_OPERANDS]; /* shapes only: the size must not depend on data */
     memcpy(in, c->in, sizeof in);
     memcpy(out, c->out, sizeof out);
     for (int i = 0; i < MAX_OPERANDS; i++)
         in[i].data = out[i].data = NULL;
     size_t bytes = tt_cpu_workspace(c->name, &c->attr, in, c->n_in, out, c->n_out, threads);
     tt_tensor space = tensor(TT_U8, (int64_t)bytes + 63, 0, 0);
-    unsigned char *ws = (unsigned char *)space.data + 63; /* 64-byte aligned: zone and one byte before it */
+    unsigned char *ws =
+        (unsigned char *)space.data + 63; /* 64-byte aligned: zone and one byte before it */
     tt_pool *pool = NULL;
     if (threads > 1 && tt_pool_create(threads, &pool, NULL) != TT_OK)
         abort();
     memset(space.data, 0xFF, bytes + 63);
     memset(space.data, ZONE_BYTE, 63);
-    tt_kernel_args args = {.in = c->in, .out = c->out, .n_in = c->n_in, .n_out = c->n_out, .attr = &c->attr,
-                           .accumulate = accumulate, .workspace = bytes ? ws : NULL, .workspace_bytes = bytes,
+    tt_kernel_args args = {.in = c->in,
+                           .out = c->out,
+                           .n_in = c->n_in,
+                           .n_out = c->n_out,
+                           .attr = &c->attr,
+                           .accumulate = accumulate,
+                           .workspace = bytes ? ws : NULL,
+                           .workspace_bytes = bytes,
                            .pool = pool};
     tt_cpu_kernel(c->name)(&args);
     tt_pool_destroy(&pool);
@@ -187,7 +195,8 @@ static int close_enough(const op_case *c, int o, const double *before, int accum
         double want = c->want[o][i] + (accumulate ? before[i] : 0), got = get(t, i);
         double allowed = c->tol[o] * largest + (t->dtype == TT_BF16 ? fabs(want) / 256 : 0);
         if (!(fabs(got - want) <= allowed) && !(isinf(want) && got == want)) {
-            diag("%s: out %d element %lld: got %.9g, want %.9g, allowed difference %.3g; %d threads, accumulate %d",
+            diag("%s: out %d element %lld: got %.9g, want %.9g, allowed difference %.3g; %d "
+                 "threads, accumulate %d",
                  c->name, o, (long long)i, got, want, allowed, threads, accumulate);
             return 0;
         }
@@ -228,8 +237,8 @@ static int check_run(op_case *c, void *const *saved, int threads, int accumulate
     op_run(c, threads, accumulate);
     for (int o = 0; o < c->n_out; o++) {
         if (memcmp(first[o], c->out[o].data, bytes_of(&c->out[o])) != 0) {
-            diag("%s: out %d has other bits in a second run; %d threads, accumulate %d", c->name, o, threads,
-                 accumulate);
+            diag("%s: out %d has other bits in a second run; %d threads, accumulate %d", c->name, o,
+                 threads, accumulate);
             good = 0;
         }
         free(first[o]);

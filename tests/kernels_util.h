@@ -1,9 +1,10 @@
-/* Shared by the kernel tests: operands between red zones, a run of one op with a guarded workspace, and the check
- * that every op goes through.
+/* Shared by the kernel tests: operands between red zones, a run of one op with a guarded workspace,
+ * and the check that every op goes through.
  *
- * Operands are deliberately not aligned to vectors. check_op runs an op with pools of 1, 2 and 3 threads: each
- * result is within tolerance of the reference, a second run gives the same bits, outputs are written whole (they
- * start as NaN), and no byte around an operand or the workspace changes. */
+ * Operands are deliberately not aligned to vectors. check_op runs an op with pools of 1, 2 and 3
+ * threads: each result is within tolerance of the reference, a second run gives the same bits,
+ * outputs are written whole (they start as NaN), and no byte around an operand or the workspace
+ * changes. */
 #ifndef TT_TESTS_KERNELS_UTIL_H
 #define TT_TESTS_KERNELS_UTIL_H
 
@@ -18,10 +19,12 @@ typedef struct op_case {
     tt_attrs attr;
     int n_in, n_out;
     tt_tensor in[MAX_OPERANDS], out[MAX_OPERANDS];
-    double *want[MAX_OPERANDS]; /* owned: fp64 reference of each output, without what was there before */
-    double tol[MAX_OPERANDS];   /* of the reference's largest element; half a bf16 step comes on top for bf16 */
-    double floor;               /* least magnitude that tolerances refer to, for results that cancel */
-    int accumulates;            /* try accumulate 1 as well */
+    double *want[MAX_OPERANDS]; /* owned: fp64 reference of each output, without what was there
+                                   before */
+    double tol[MAX_OPERANDS];   /* of the reference's largest element; half a bf16 step comes on top
+                                   for bf16 */
+    double floor;    /* least magnitude that tolerances refer to, for results that cancel */
+    int accumulates; /* try accumulate 1 as well */
 } op_case;
 
 /* A fresh tensor of zeros; unused dims 0. Freed by op_free. */

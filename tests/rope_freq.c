@@ -1,4 +1,5 @@
-/* Rotary frequencies and the table of angles against recorded values of the published models (golden/rope_freq.how). */
+/* Rotary frequencies and the table of angles against recorded values of the published models
+ * (golden/rope_freq.how). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +36,8 @@ static int check_position(FILE *f, const char *name, int half, const double *inv
         set(&c.in[1], i, inv_freq[i]);
     op_run(&c, 1, 0);
     for (int i = 0; i < 2 * half; i++)
-        wrong += !(fabs(get(&c.out[0], i) - want[i / half][i % half]) <= 2e-6 + position * inv_freq[i % half] * 2e-7);
+        wrong += !(fabs(get(&c.out[0], i) - want[i / half][i % half]) <=
+                   2e-6 + position * inv_freq[i % half] * 2e-7);
     is_int(wrong, 0, "%s: cos and sin at position %.0f", name, position);
     op_free(&c);
     return 1;
@@ -54,8 +56,11 @@ int main(void)
         diag("cannot read %s; run from the top of the source tree or set top_srcdir", path);
         return 1;
     }
-    while (fscanf(f, " case %63s dim %d theta %lf factor %lf low %lf high %lf original_max %lf inv_freq", name, &dim, &theta,
-                  &s.factor, &s.low_freq_factor, &s.high_freq_factor, &s.original_max_position) == 7) {
+    while (
+        fscanf(f,
+               " case %63s dim %d theta %lf factor %lf low %lf high %lf original_max %lf inv_freq",
+               name, &dim, &theta, &s.factor, &s.low_freq_factor, &s.high_freq_factor,
+               &s.original_max_position) == 7) {
         double want[HALF_MAX], worst = 0;
         float inv_freq[HALF_MAX];
         s.kind = s.factor > 0 ? TT_ROPE_LLAMA3 : TT_ROPE_PLAIN;

@@ -1,7 +1,9 @@
-/* adamw: one step of AdamW (decoupled decay) or Adam (decay added to the gradient) on a flat piece of parameters.
+/* adamw: one step of AdamW (decoupled decay) or Adam (decay added to the gradient) on a flat piece
+ * of parameters.
  *
  * Order of operations as in PyTorch's single-tensor code: decay, m, v, then
- * w -= lr/(1 - beta1^t) * m / (sqrt(v)/sqrt(1 - beta2^t) + eps); the scalars are fp64, the elements fp32. */
+ * w -= lr/(1 - beta1^t) * m / (sqrt(v)/sqrt(1 - beta2^t) + eps); the scalars are fp64, the elements
+ * fp32. */
 #include <math.h>
 
 #include "kernels/cpu/cpu_priv.h"

@@ -4,8 +4,13 @@
 tt_attn tt_attn_of(const tt_attrs *attr, const tt_tensor *q)
 {
     int64_t n = tt_rows(q);
-    tt_attn a = {.len = attr->seq_len > 0 ? attr->seq_len : n, .heads = attr->n_heads, .kv_heads = attr->n_kv_heads,
-                 .e = attr->head_dim, .window = attr->window, .causal = attr->causal, .scale = (float)attr->scale};
+    tt_attn a = {.len = attr->seq_len > 0 ? attr->seq_len : n,
+                 .heads = attr->n_heads,
+                 .kv_heads = attr->n_kv_heads,
+                 .e = attr->head_dim,
+                 .window = attr->window,
+                 .causal = attr->causal,
+                 .scale = (float)attr->scale};
     a.seqs = a.len ? n / a.len : 0;
     a.group = a.heads / a.kv_heads;
     a.blocks = tt_div_up(a.len, TT_LANES);
@@ -30,21 +35,22 @@ void tt_attn_block_of(const tt_attn *a, int64_t seq, int64_t block, tt_attn_bloc
     }
 }
 
-const float *tt_attn_rows(const tt_attn *a, const tt_tensor *t, int64_t row, int64_t rows, int64_t heads,
-                          int64_t head, float *buf, int64_t *ld)
+const float *tt_attn_rows(const tt_attn *a, const tt_tensor *t, int64_t row, int64_t rows,
+                          int64_t heads, int64_t head, float *buf, int64_t *ld)
 {
     if (t->dtype == TT_F32) {
         *ld = heads * a->e;
         return (const float *)t->data + tt_attn_at(a, row, heads, head);
     }
     for (int64_t r = 0; r < rows; r++)
-        a->s->from_bf16(buf + r * a->e, (const tt_bf16 *)t->data + tt_attn_at(a, row + r, heads, head), a->e);
+        a->s->from_bf16(buf + r * a->e,
+                        (const tt_bf16 *)t->data + tt_attn_at(a, row + r, heads, head), a->e);
     *ld = a->e;
     return buf;
 }
 
-void tt_attn_transpose(const tt_attn *a, const tt_tensor *t, int64_t row, int64_t count, int64_t heads, int64_t head,
-                       float factor, float *out, float *buf)
+void tt_attn_transpose(const tt_attn *a, const tt_tensor *t, int64_t row, int64_t count,
+                       int64_t heads, int64_t head, float factor, float *out, float *buf)
 {
     for (int64_t q = 0; q < count; q++) {
         const float *from = tt_load(a->s, t, tt_attn_at(a, row + q, heads, head), a->e, buf);
@@ -55,8 +61,9 @@ void tt_attn_transpose(const tt_attn *a, const tt_tensor *t, int64_t row, int64_
         memset(out + i * TT_LANES + count, 0, (size_t)(TT_LANES - count) * sizeof(float));
 }
 
-void tt_attn_untranspose(const tt_attn *a, const tt_tensor *t, int64_t row, int64_t count, int64_t heads,
-                         int64_t head, const float *factor, const float *in, float *buf)
+void tt_attn_untranspose(const tt_attn *a, const tt_tensor *t, int64_t row, int64_t count,
+                         int64_t heads, int64_t head, const float *factor, const float *in,
+                         float *buf)
 {
     for (int64_t q = 0; q < count; q++) {
         int64_t at = tt_attn_at(a, row + q, heads, head);

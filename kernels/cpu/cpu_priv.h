@@ -1,7 +1,9 @@
-/* Shared by the CPU kernels only: shapes of operands, rows of either dtype as fp32, and the list of all kernels.
+/* Shared by the CPU kernels only: shapes of operands, rows of either dtype as fp32, and the list of
+ * all kernels.
  *
- * Every kernel works on fp32 rows cut into chunks of at most TT_CHUNK elements. A chunk of an fp32 tensor is used
- * in place; a chunk of a bf16 tensor goes through a small buffer on the stack, which stays in the first cache. */
+ * Every kernel works on fp32 rows cut into chunks of at most TT_CHUNK elements. A chunk of an fp32
+ * tensor is used in place; a chunk of a bf16 tensor goes through a small buffer on the stack, which
+ * stays in the first cache. */
 #ifndef TT_KERNELS_CPU_PRIV_H
 #define TT_KERNELS_CPU_PRIV_H
 
@@ -49,7 +51,8 @@ static inline int64_t tt_div_up(int64_t a, int64_t b)
 }
 
 /* n elements from `at` as fp32: the tensor's own memory, or `buf` filled from bf16. */
-static inline const float *tt_load(const tt_simd *s, const tt_tensor *t, int64_t at, int64_t n, float *buf)
+static inline const float *tt_load(const tt_simd *s, const tt_tensor *t, int64_t at, int64_t n,
+                                   float *buf)
 {
     if (t->dtype == TT_F32)
         return (const float *)t->data + at;
@@ -57,13 +60,15 @@ static inline const float *tt_load(const tt_simd *s, const tt_tensor *t, int64_t
     return buf;
 }
 
-/* Where to write n elements from `at`; tt_store finishes. In between buf holds the values of a bf16 tensor. */
+/* Where to write n elements from `at`; tt_store finishes. In between buf holds the values of a bf16
+ * tensor. */
 static inline float *tt_dest(const tt_tensor *t, int64_t at, float *buf)
 {
     return t->dtype == TT_F32 ? (float *)t->data + at : buf;
 }
 
-static inline void tt_store(const tt_simd *s, const tt_tensor *t, int64_t at, int64_t n, const float *buf)
+static inline void tt_store(const tt_simd *s, const tt_tensor *t, int64_t at, int64_t n,
+                            const float *buf)
 {
     if (t->dtype == TT_BF16)
         s->to_bf16((tt_bf16 *)t->data + at, buf, n);
@@ -76,11 +81,16 @@ typedef struct tt_shapes {
     int n_in, n_out, n_threads;
 } tt_shapes;
 
-#define TT_CPU_KERNELS(X)                                                                                        \
-    X(embedding) X(embedding_dw) X(rmsnorm) X(rmsnorm_dx) X(rmsnorm_dw) X(linear) X(linear_dx) X(linear_dw)       \
-    X(rope_table) X(rope) X(attention) X(attention_bwd) X(swiglu) X(swiglu_bwd) X(add) X(cast) X(copy) X(zero)    \
-    X(ce_stats) X(ce_loss) X(ce_grad) X(sumsq) X(norm_clip) X(reciprocal) X(check_finite) X(adamw) X(accumulate)  \
+/* clang-format off */
+#define TT_CPU_KERNELS(X)                                                         \
+    X(embedding) X(embedding_dw) X(rmsnorm) X(rmsnorm_dx) X(rmsnorm_dw)           \
+    X(linear) X(linear_dx) X(linear_dw) X(rope_table) X(rope)                     \
+    X(attention) X(attention_bwd) X(swiglu) X(swiglu_bwd)                         \
+    X(add) X(cast) X(copy) X(zero) X(accumulate)                                  \
+    X(ce_stats) X(ce_loss) X(ce_grad)                                             \
+    X(sumsq) X(norm_clip) X(reciprocal) X(check_finite) X(adamw)                  \
     X(init) X(select_row) X(slice) X(interleave)
+/* clang-format on */
 
 #define X(name) void tt_cpu_##name(const tt_kernel_args *args);
 TT_CPU_KERNELS(X)

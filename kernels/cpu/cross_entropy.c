@@ -1,10 +1,12 @@
-/* Cross entropy over a vocabulary that may be cut into R shards: ce_stats on each shard, a gather of the stats, then
- * ce_loss and ce_grad from the merged ones. Exponentials are fp32, their sums and the log-sum-exp fp64. */
+/* Cross entropy over a vocabulary that may be cut into R shards: ce_stats on each shard, a gather
+ * of the stats, then ce_loss and ce_grad from the merged ones. Exponentials are fp32, their sums
+ * and the log-sum-exp fp64. */
 #include <math.h>
 
 #include "kernels/cpu/cpu_priv.h"
 
-#define LOSS_PARTS 64 /* partial sums of ce_loss; fixed, so that the thread count doesn't matter */
+#define LOSS_PARTS 64 /* partial sums of ce_loss; fixed, so that the thread count doesn't matter   \
+                       */
 
 typedef struct job {
     const tt_simd *s;
@@ -20,7 +22,8 @@ static int64_t valid_rows(const tt_kernel_args *args, int64_t v)
 
 static float element(const tt_tensor *t, int64_t at)
 {
-    return t->dtype == TT_F32 ? ((const float *)t->data)[at] : tt_bf16_to_f32(((const tt_bf16 *)t->data)[at]);
+    return t->dtype == TT_F32 ? ((const float *)t->data)[at]
+                              : tt_bf16_to_f32(((const tt_bf16 *)t->data)[at]);
 }
 
 /* Chunk by chunk: a new largest logit scales down what was summed before. */
@@ -48,7 +51,8 @@ static void stats_rows(void *ctx, int64_t begin, int64_t end, int thread)
         int64_t row = target[n] - j->args->attr->vocab_start;
         stats[n] = top;
         stats[j->n + n] = (float)sum;
-        stats[2 * j->n + n] = target[n] >= 0 && row >= 0 && row < j->valid ? element(logits, n * j->v + row) : 0.0f;
+        stats[2 * j->n + n] =
+            target[n] >= 0 && row >= 0 && row < j->valid ? element(logits, n * j->v + row) : 0.0f;
     }
 }
 
@@ -118,10 +122,12 @@ static void grad_row(const job *j, int64_t n, float *buf, float *out)
     int32_t target = ((const int32_t *)j->args->in[2].data)[n];
     float inv_valid = *(const float *)j->args->in[3].data;
     merged t = merge(j->args->in[1].data, j->shards, j->n, n);
-    float factor = (float)((double)inv_valid / t.sum); /* exp(l - top) of exact numbers; a rounded lse would show */
+    float factor = (float)((double)inv_valid /
+                           t.sum); /* exp(l - top) of exact numbers; a rounded lse would show */
     int64_t row = target - j->args->attr->vocab_start;
     for (int64_t c = 0; c < j->v; c += TT_CHUNK) {
-        int64_t m = tt_min64(TT_CHUNK, j->v - c), at = n * j->v + c, live = target < 0 ? 0 : j->valid - c;
+        int64_t m = tt_min64(TT_CHUNK, j->v - c), at = n * j->v + c,
+                live = target < 0 ? 0 : j->valid - c;
         live = tt_min64(tt_max64(live, 0), m);
         float *y = tt_dest(grad, at, out);
         j->s->exp_scale(y, tt_load(j->s, logits, at, m, buf), t.top, factor, live);

@@ -31,7 +31,8 @@ static void add_chunk(const tt_simd *s, const tt_kernel_args *args, int64_t at, 
 {
     float a[TT_CHUNK], b[TT_CHUNK], y[TT_CHUNK];
     const tt_tensor *out = &args->out[0];
-    s->add(tt_dest(out, at, y), tt_load(s, &args->in[0], at, n, a), tt_load(s, &args->in[1], at, n, b), n);
+    s->add(tt_dest(out, at, y), tt_load(s, &args->in[0], at, n, a),
+           tt_load(s, &args->in[1], at, n, b), n);
     tt_store(s, out, at, n, y);
 }
 
@@ -45,7 +46,8 @@ static void cast_chunk(const tt_simd *s, const tt_kernel_args *args, int64_t at,
     const tt_tensor *a = &args->in[0], *out = &args->out[0];
     size_t size = tt_dtype_size(a->dtype);
     if (a->dtype == out->dtype)
-        memcpy((char *)out->data + (size_t)at * size, (const char *)a->data + (size_t)at * size, (size_t)n * size);
+        memcpy((char *)out->data + (size_t)at * size, (const char *)a->data + (size_t)at * size,
+               (size_t)n * size);
     else if (out->dtype == TT_F32)
         s->from_bf16((float *)out->data + at, (const tt_bf16 *)a->data + at, n);
     else
@@ -57,32 +59,38 @@ void tt_cpu_cast(const tt_kernel_args *args)
     run_flat(args, cast_chunk, tt_numel(&args->out[0]));
 }
 
-static void copy_chunk(const tt_simd *s, const tt_kernel_args *args, int64_t at, int64_t n)
-{
-    (void)s;
-    memcpy((char *)args->out[0].data + at, (const char *)args->in[0].data + at, (size_t)n);
-}
+#define BLOCK_BYTES 65536
 
 static int64_t bytes_of(const tt_tensor *t)
 {
     return tt_numel(t) * (int64_t)tt_dtype_size(t->dtype);
 }
 
+/* Bytes of out[0] from in[0], or zeros when there is no input, in the range of whole blocks. */
+static void move_blocks(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    const tt_kernel_args *args = ctx;
+    int64_t at = begin * BLOCK_BYTES, n = tt_min64(end * BLOCK_BYTES, bytes_of(&args->out[0])) - at;
+    (void)thread;
+    if (n <= 0)
+        return;
+    if (args->n_in)
+        memcpy((char *)args->out[0].data + at, (const char *)args->in[0].data + at, (size_t)n);
+    else
+        memset((char *)args->out[0].data + at, 0, (size_t)n);
+}
+
 void tt_cpu_copy(const tt_kernel_args *args)
 {
     if (args->out[0].data != args->in[0].data)
-        run_flat(args, copy_chunk, bytes_of(&args->out[0]));
-}
-
-static void zero_chunk(const tt_simd *s, const tt_kernel_args *args, int64_t at, int64_t n)
-{
-    (void)s;
-    memset((char *)args->out[0].data + at, 0, (size_t)n);
+        tt_pool_run(args->pool, move_blocks, (void *)args, tt_div_up(bytes_of(&args->out[0]), BLOCK_BYTES));
 }
 
 void tt_cpu_zero(const tt_kernel_args *args)
 {
-    run_flat(args, zero_chunk, bytes_of(&args->out[0]));
+    tt_kernel_args blank = *args;
+    blank.n_in = 0;
+    tt_pool_run(args->pool, move_blocks, &blank, tt_div_up(bytes_of(&args->out[0]), BLOCK_BYTES));
 }
 
 static void accumulate_chunk(const tt_simd *s, const tt_kernel_args *args, int64_t at, int64_t n)
@@ -105,7 +113,8 @@ static void swiglu_chunk(const tt_simd *s, const tt_kernel_args *args, int64_t a
 {
     float g[TT_CHUNK], u[TT_CHUNK], h[TT_CHUNK];
     const tt_tensor *out = &args->out[0];
-    s->swiglu(tt_dest(out, at, h), tt_load(s, &args->in[0], at, n, g), tt_load(s, &args->in[1], at, n, u), n);
+    s->swiglu(tt_dest(out, at, h), tt_load(s, &args->in[0], at, n, g),
+              tt_load(s, &args->in[1], at, n, u), n);
     tt_store(s, out, at, n, h);
 }
 

@@ -1,10 +1,11 @@
 /* embedding: rows of a table picked by token, and the gradient of the table.
  *
- * The gradient is cut by columns: each thread adds its columns of every token in token order, so that no two threads
- * write one number and the order of a sum never depends on how many threads there are. */
+ * The gradient is cut by columns: each thread adds its columns of every token in token order, so
+ * that no two threads write one number and the order of a sum never depends on how many threads
+ * there are. */
 #include "kernels/cpu/cpu_priv.h"
 
-#define COLS 64
+#define COLS 16
 
 typedef struct job {
     const tt_simd *s;
@@ -41,27 +42,33 @@ void tt_cpu_embedding(const tt_kernel_args *args)
     tt_pool_run(args->pool, forward_rows, &j, j.n);
 }
 
+static void dw_range(const job *j, int64_t c, int64_t m)
+{
+    const tt_tensor *dy = &j->args->in[1];
+    float *dw = j->args->out[0].data, buf[TT_CHUNK];
+    if (!j->args->accumulate)
+        for (int64_t row = 0; row < j->v; row++)
+            memset(dw + row * j->d + c, 0, (size_t)m * sizeof(float));
+    for (int64_t n = 0; n < j->n; n++) {
+        int64_t row = local_row(j, n);
+        if (row >= 0)
+            j->s->axpy(dw + row * j->d + c, tt_load(j->s, dy, n * j->d + c, m, buf), 1.0f, m);
+    }
+}
+
+/* A thread takes its pieces in one sweep: long strips of a row are several times faster than short ones. */
 static void dw_columns(void *ctx, int64_t begin, int64_t end, int thread)
 {
     const job *j = ctx;
-    const tt_tensor *dy = &j->args->in[1];
-    float *dw = j->args->out[0].data, buf[COLS];
+    int64_t last = tt_min64(end * COLS, j->d);
     (void)thread;
-    for (int64_t piece = begin; piece < end; piece++) {
-        int64_t c = piece * COLS, m = tt_min64(COLS, j->d - c);
-        if (!j->args->accumulate)
-            for (int64_t row = 0; row < j->v; row++)
-                memset(dw + row * j->d + c, 0, (size_t)m * sizeof(float));
-        for (int64_t n = 0; n < j->n; n++) {
-            int64_t row = local_row(j, n);
-            if (row >= 0)
-                j->s->axpy(dw + row * j->d + c, tt_load(j->s, dy, n * j->d + c, m, buf), 1.0f, m);
-        }
-    }
+    for (int64_t c = begin * COLS; c < last; c += TT_CHUNK)
+        dw_range(j, c, tt_min64(TT_CHUNK, last - c));
 }
 
 void tt_cpu_embedding_dw(const tt_kernel_args *args)
 {
-    job j = {tt_simd_pick(), args, tt_numel(&args->in[0]), tt_cols(&args->out[0]), args->out[0].dim[0]};
+    job j = {tt_simd_pick(), args, tt_numel(&args->in[0]), tt_cols(&args->out[0]),
+             args->out[0].dim[0]};
     tt_pool_run(args->pool, dw_columns, &j, tt_div_up(j.d, COLS));
 }

@@ -7,7 +7,8 @@
 #include "kernels/cpu/pool.h"
 #include "kernels/cpu/simd.h"
 
-/* Blocks of the widening path: an A block, a B block and a C block of fp32 fit together in 2.5 MiB per thread. */
+/* Blocks of the widening path: an A block, a B block and a C block of fp32 fit together in 2.5 MiB
+ * per thread. */
 #define BLOCK_M 384
 #define BLOCK_N 512
 #define BLOCK_K 512
@@ -54,14 +55,15 @@ static void rectangle_f32(const tt_gemm *g, int64_t m0, int64_t m1, int64_t n0, 
     float *c = g->c;
     int64_t lda = g->a_transposed ? g->m : g->k, ldb = g->b_transposed ? g->k : g->n;
     cblas_sgemm(CblasRowMajor, g->a_transposed ? CblasTrans : CblasNoTrans,
-                g->b_transposed ? CblasTrans : CblasNoTrans, (int)(m1 - m0), (int)(n1 - n0), (int)g->k, 1.0f,
-                a + (g->a_transposed ? m0 : m0 * lda), (int)lda, b + (g->b_transposed ? n0 * ldb : n0), (int)ldb,
-                g->accumulate ? 1.0f : 0.0f, c + m0 * g->n + n0, (int)g->n);
+                g->b_transposed ? CblasTrans : CblasNoTrans, (int)(m1 - m0), (int)(n1 - n0),
+                (int)g->k, 1.0f, a + (g->a_transposed ? m0 : m0 * lda), (int)lda,
+                b + (g->b_transposed ? n0 * ldb : n0), (int)ldb, g->accumulate ? 1.0f : 0.0f,
+                c + m0 * g->n + n0, (int)g->n);
 }
 
 /* Widen a block of `rows` x `cols` elements at (row, col) of a matrix with row length ld. */
-static void widen(const tt_simd *s, const void *src, tt_dtype dtype, int64_t ld, int64_t row, int64_t col,
-                  int64_t rows, int64_t cols, float *dst)
+static void widen(const tt_simd *s, const void *src, tt_dtype dtype, int64_t ld, int64_t row,
+                  int64_t col, int64_t rows, int64_t cols, float *dst)
 {
     for (int64_t r = 0; r < rows; r++) {
         int64_t at = (row + r) * ld + col;
@@ -72,8 +74,8 @@ static void widen(const tt_simd *s, const void *src, tt_dtype dtype, int64_t ld,
     }
 }
 
-static void store_block(const tt_simd *s, const tt_gemm *g, const float *block, int64_t m0, int64_t n0, int64_t mb,
-                        int64_t nb)
+static void store_block(const tt_simd *s, const tt_gemm *g, const float *block, int64_t m0,
+                        int64_t n0, int64_t mb, int64_t nb)
 {
     for (int64_t r = 0; r < mb; r++) {
         int64_t at = (m0 + r) * g->n + n0;
@@ -86,7 +88,8 @@ static void store_block(const tt_simd *s, const tt_gemm *g, const float *block, 
     }
 }
 
-static void rectangle_widening(const tt_gemm *g, int64_t m0, int64_t m1, int64_t n0, int64_t n1, float *workspace)
+static void rectangle_widening(const tt_gemm *g, int64_t m0, int64_t m1, int64_t n0, int64_t n1,
+                               float *workspace)
 {
     const tt_simd *s = tt_simd_pick();
     float *a = workspace, *b = a + BLOCK_M * BLOCK_K, *c = b + BLOCK_N * BLOCK_K;
@@ -104,9 +107,9 @@ static void rectangle_widening(const tt_gemm *g, int64_t m0, int64_t m1, int64_t
                 else
                     widen(s, g->b, g->ab_dtype, g->n, k, n, kb, nb, b);
                 cblas_sgemm(CblasRowMajor, g->a_transposed ? CblasTrans : CblasNoTrans,
-                            g->b_transposed ? CblasTrans : CblasNoTrans, (int)mb, (int)nb, (int)kb, 1.0f, a,
-                            (int)(g->a_transposed ? mb : kb), b, (int)(g->b_transposed ? kb : nb), k ? 1.0f : 0.0f, c,
-                            (int)nb);
+                            g->b_transposed ? CblasTrans : CblasNoTrans, (int)mb, (int)nb, (int)kb,
+                            1.0f, a, (int)(g->a_transposed ? mb : kb), b,
+                            (int)(g->b_transposed ? kb : nb), k ? 1.0f : 0.0f, c, (int)nb);
             }
             store_block(s, g, c, m, n, mb, nb);
         }

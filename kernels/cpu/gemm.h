@@ -1,9 +1,9 @@
 /* Matrix products of the CPU kernels: the one place that talks to BLAS.
  *
- * C[m,n] (+)= op(A) op(B), all row-major, A and B both fp32 or both bf16, C fp32 or bf16, sums in fp32. The
- * product is cut into one rectangle of C per thread, each made by single-threaded BLAS calls: so threads are the
- * pool's only, and the same thread count gives the same bits. bf16 operands are widened block by block into the
- * caller's workspace. */
+ * C[m,n] (+)= op(A) op(B), all row-major, A and B both fp32 or both bf16, C fp32 or bf16, sums in
+ * fp32. The product is cut into one rectangle of C per thread, each made by single-threaded BLAS
+ * calls: so threads are the pool's only, and the same thread count gives the same bits. bf16
+ * operands are widened block by block into the caller's workspace. */
 #ifndef TT_KERNELS_CPU_GEMM_H
 #define TT_KERNELS_CPU_GEMM_H
 
@@ -23,7 +23,8 @@ typedef struct tt_gemm {
 /** Let every later BLAS call of this process run in the thread that makes it. */
 void tt_gemm_one_thread_per_call(void);
 
-/** Scratch bytes that tt_gemm_run needs for these dtypes with n_threads: 0 for fp32, a fixed amount per thread else. */
+/** Scratch bytes that tt_gemm_run needs for these dtypes with n_threads: 0 for fp32, a fixed amount
+ * per thread else. */
 size_t tt_gemm_workspace(tt_dtype ab_dtype, tt_dtype c_dtype, int n_threads);
 
 /** Do the product on the pool's threads. `workspace` is 64-byte aligned. */

@@ -1,5 +1,6 @@
-/* init: fills the box of a logical tensor that is held here. The value of an element depends on the seed, the
- * parameter's key and the element's index in the logical tensor only: not on the box, the mesh or the threads. */
+/* init: fills the box of a logical tensor that is held here. The value of an element depends on the
+ * seed, the parameter's key and the element's index in the logical tensor only: not on the box, the
+ * mesh or the threads. */
 #include <math.h>
 
 #include "base/rng.h"
@@ -12,7 +13,8 @@ typedef struct job {
     uint64_t key;
 } job;
 
-/* Box-Muller on 53-bit uniforms; draws outside [lo, hi] are repeated with the next block of the counter. */
+/* Box-Muller on 53-bit uniforms; draws outside [lo, hi] are repeated with the next block of the
+ * counter. */
 static float draw(const tt_attrs *attr, uint64_t key, uint64_t index)
 {
     for (uint32_t again = 0;; again++) {

@@ -17,7 +17,8 @@ typedef struct job {
     int64_t ratio; /* interleave: R */
 } job;
 
-/* A task is one index of the dims before attr.dim; behind it a run of `inner` elements moves as a whole. */
+/* A task is one index of the dims before attr.dim; behind it a run of `inner` elements moves as a
+ * whole. */
 static void slice_outer(void *ctx, int64_t begin, int64_t end, int thread)
 {
     const tt_kernel_args *args = ((const job *)ctx)->args;
@@ -32,7 +33,8 @@ static void slice_outer(void *ctx, int64_t begin, int64_t end, int thread)
     for (int64_t o = begin; o < end; o++) {
         char *to = (char *)b->data + (size_t)(o * chunk) * inner;
         if (have > 0)
-            memcpy(to, (const char *)a->data + (size_t)(o * a->dim[dim] + start) * inner, (size_t)have * inner);
+            memcpy(to, (const char *)a->data + (size_t)(o * a->dim[dim] + start) * inner,
+                   (size_t)have * inner);
         memset(to + (size_t)have * inner, 0, (size_t)(chunk - have) * inner);
     }
 }
@@ -57,7 +59,8 @@ static void interleave_rows(void *ctx, int64_t begin, int64_t end, int thread)
         for (int64_t r = 0; r < j->ratio && r * cols < out_cols; r++) {
             int64_t m = tt_min64(cols, out_cols - r * cols);
             memcpy((char *)b->data + (size_t)(n * out_cols + r * cols) * size,
-                   (const char *)a->data + (size_t)((r * rows + n) * cols) * size, (size_t)m * size);
+                   (const char *)a->data + (size_t)((r * rows + n) * cols) * size,
+                   (size_t)m * size);
         }
 }
 

@@ -1,5 +1,6 @@
-/* See pool.h. A run is published by raising `generation`; a worker that sees a new one does its range and lowers
- * `pending`. Both sides spin first and sleep on a condition variable when the wait gets long. */
+/* See pool.h. A run is published by raising `generation`; a worker that sees a new one does its
+ * range and lowers `pending`. Both sides spin first and sleep on a condition variable when the wait
+ * gets long. */
 #include "kernels/cpu/pool.h"
 
 #include <pthread.h>
@@ -19,7 +20,7 @@ typedef struct worker {
 
 struct tt_pool {
     int n_threads;
-    int n_started; /* workers to join */
+    int n_started;   /* workers to join */
     worker *workers; /* owned; entry 0 is the caller's and unused */
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
@@ -114,15 +115,19 @@ tt_status tt_pool_create(int n_threads, tt_pool **out, tt_error *err)
 {
     *out = NULL;
     if (n_threads < 1 || n_threads > TT_POOL_THREADS_MAX)
-        return tt_fail(err, TT_ERR_CONFIG, "starting CPU threads: asked for %d; use 1 to %d, at most the cores of this node",
-                       n_threads, TT_POOL_THREADS_MAX);
+        return tt_fail(
+            err, TT_ERR_CONFIG,
+            "starting CPU threads: asked for %d; use 1 to %d, at most the cores of this node",
+            n_threads, TT_POOL_THREADS_MAX);
     tt_pool *p = calloc(1, sizeof *p);
     worker *workers = calloc((size_t)n_threads, sizeof *workers);
     if (!p || !workers) {
         free(p);
         free(workers);
-        return tt_fail(err, TT_ERR_NOMEM, "starting %d CPU threads: no memory for their table; free memory on this node",
-                       n_threads);
+        return tt_fail(
+            err, TT_ERR_NOMEM,
+            "starting %d CPU threads: no memory for their table; free memory on this node",
+            n_threads);
     }
     p->workers = workers;
     p->n_threads = n_threads;
@@ -135,8 +140,9 @@ tt_status tt_pool_create(int n_threads, tt_pool **out, tt_error *err)
         if (rc != 0) {
             tt_pool_destroy(&p);
             return tt_fail(err, TT_ERR_NOMEM,
-                           "starting CPU thread %d of %d: %s; use fewer threads or raise the limit (ulimit -u)", i,
-                           n_threads, strerror(rc));
+                           "starting CPU thread %d of %d: %s; use fewer threads or raise the limit "
+                           "(ulimit -u)",
+                           i, n_threads, strerror(rc));
         }
         p->n_started = i;
     }

@@ -1,9 +1,11 @@
-/* Scalars of the step: sums of squares, the gradient norm and its clipping, reciprocals, the check for non-finite. */
+/* Scalars of the step: sums of squares, the gradient norm and its clipping, reciprocals, the check
+ * for non-finite. */
 #include <math.h>
 
 #include "kernels/cpu/cpu_priv.h"
 
-#define BLOCK 16384 /* elements of one partial sum; fixed, so that the thread count doesn't matter */
+#define BLOCK                                                                                      \
+    16384 /* elements of one partial sum; fixed, so that the thread count doesn't matter */
 
 typedef struct job {
     const tt_simd *s;

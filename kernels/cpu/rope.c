@@ -1,4 +1,5 @@
-/* Rotary position embedding: the table of angles, and the rotation of every head (forward and backward). */
+/* Rotary position embedding: the table of angles, and the rotation of every head (forward and
+ * backward). */
 #include <math.h>
 
 #include "kernels/cpu/cpu_priv.h"

@@ -1,10 +1,11 @@
 /* Inner loops of the CPU kernels, compiled once per instruction set and chosen at run time.
  *
- * simd_base.c, simd_v3.c and simd_v4.c include the same bodies (simd_body.h, simd_tile.h) under different compiler
- * targets: what the machine's baseline is, x86-64-v3 (AVX2, FMA) and x86-64-v4 (AVX-512). A kernel asks once,
- * `const tt_simd *s = tt_simd_pick()`, and calls through the table. Pointers need no alignment, n may be anything,
- * and the bits do not depend on alignment. Where in-place use is legal, an output may be one of the inputs exactly
- * (never a shifted overlap). NaN goes through everywhere but max. */
+ * simd_base.c, simd_v3.c and simd_v4.c include the same bodies (simd_body.h, simd_tile.h) under
+ * different compiler targets: what the machine's baseline is, x86-64-v3 (AVX2, FMA) and x86-64-v4
+ * (AVX-512). A kernel asks once, `const tt_simd *s = tt_simd_pick()`, and calls through the table.
+ * Pointers need no alignment, n may be anything, and the bits do not depend on alignment. Where
+ * in-place use is legal, an output may be one of the inputs exactly (never a shifted overlap). NaN
+ * goes through everywhere but max. */
 #ifndef TT_KERNELS_CPU_SIMD_H
 #define TT_KERNELS_CPU_SIMD_H
 
@@ -25,9 +26,9 @@ typedef struct tt_block_product {
 
 /* Numbers of one AdamW or Adam step, bias corrections already folded in. */
 typedef struct tt_adam_step {
-    float coef;            /* gradient clipping */
-    float decay;           /* w *= decay first (1: none) */
-    float l2;              /* g += l2 * w (0: none) */
+    float coef;  /* gradient clipping */
+    float decay; /* w *= decay first (1: none) */
+    float l2;    /* g += l2 * w (0: none) */
     float beta2;
     float one_minus_beta1, one_minus_beta2;
     float step_size;       /* lr / (1 - beta1^step) */
@@ -46,33 +47,46 @@ typedef struct tt_simd {
     float (*dot)(const float *a, const float *b, int64_t n);
     void (*norm)(float *y, const float *x, const float *w, float r, int64_t n); /* y = x r w */
     /* dx = r dy w - c x */
-    void (*norm_dx)(float *dx, const float *dy, const float *x, const float *w, float r, float c, int64_t n);
-    void (*norm_dw)(float *dw, const float *dy, const float *x, float r, int64_t n); /* dw += dy x r */
-    /* Rotate `half` pairs: (x[j], x[half + j]) or (x[2j], x[2j+1]) by cos c[j] and sin sign * s[j]. */
-    void (*rotate_split)(float *y, const float *x, const float *c, const float *s, float sign, int64_t half);
-    void (*rotate_pairs)(float *y, const float *x, const float *c, const float *s, float sign, int64_t half);
+    void (*norm_dx)(float *dx, const float *dy, const float *x, const float *w, float r, float c,
+                    int64_t n);
+    void (*norm_dw)(float *dw, const float *dy, const float *x, float r,
+                    int64_t n); /* dw += dy x r */
+    /* Rotate `half` pairs: (x[j], x[half + j]) or (x[2j], x[2j+1]) by cos c[j] and sin sign * s[j].
+     */
+    void (*rotate_split)(float *y, const float *x, const float *c, const float *s, float sign,
+                         int64_t half);
+    void (*rotate_pairs)(float *y, const float *x, const float *c, const float *s, float sign,
+                         int64_t half);
     void (*swiglu)(float *h, const float *g, const float *u, int64_t n);
-    void (*swiglu_bwd)(float *dg, float *du, const float *dh, const float *g, const float *u, int64_t n);
-    float (*max)(const float *x, int64_t n);                 /* -inf when n is 0; NaN is passed over, sum_exp shows it */
-    double (*sum_exp)(const float *x, float m, int64_t n);   /* sum of exp(x - m) */
-    void (*exp_scale)(float *y, const float *x, float m, float a, int64_t n); /* y = a exp(x - m), x - m <= 88 */
+    void (*swiglu_bwd)(float *dg, float *du, const float *dh, const float *g, const float *u,
+                       int64_t n);
+    float (*max)(const float *x,
+                 int64_t n); /* -inf when n is 0; NaN is passed over, sum_exp shows it */
+    double (*sum_exp)(const float *x, float m, int64_t n); /* sum of exp(x - m) */
+    void (*exp_scale)(float *y, const float *x, float m, float a,
+                      int64_t n); /* y = a exp(x - m), x - m <= 88 */
     void (*adam)(float *w, float *m, float *v, const float *g, const tt_adam_step *p, int64_t n);
     void (*product)(const tt_block_product *p);
-    /* One step of the running softmax over `rows` keys (first one `key`) of a transposed score tile t[rows, 64].
-     * Lane q sees keys lo[q]..hi[q] only when `masked`. t becomes exp(t - m); m and l are the running maximum and sum
-     * of each lane; alpha[q] is what earlier results must be scaled by. Returns 0 when every alpha is 1. */
-    int (*softmax_tile)(float *t, int64_t rows, int64_t key, const int32_t *lo, const int32_t *hi, int masked,
-                        float *m, float *l, float *alpha);
-    void (*scale_lanes)(float *t, int64_t rows, const float *alpha); /* t[r, q] *= alpha[q], 64 lanes */
-    /* Backward of a tile: t (scores) becomes the probability exp(t - lse), d (dL/dp) becomes scale * p * (d - delta). */
-    void (*softmax_tile_bwd)(float *t, float *d, int64_t rows, int64_t key, const int32_t *lo, const int32_t *hi,
-                             int masked, const float *lse, const float *delta, float scale);
+    /* One step of the running softmax over `rows` keys (first one `key`) of a transposed score tile
+     * t[rows, 64]. Lane q sees keys lo[q]..hi[q] only when `masked`. t becomes exp(t - m); m and l
+     * are the running maximum and sum of each lane; alpha[q] is what earlier results must be scaled
+     * by. Returns 0 when every alpha is 1. */
+    int (*softmax_tile)(float *t, int64_t rows, int64_t key, const int32_t *lo, const int32_t *hi,
+                        int masked, float *m, float *l, float *alpha);
+    void (*scale_lanes)(float *t, int64_t rows,
+                        const float *alpha); /* t[r, q] *= alpha[q], 64 lanes */
+    /* Backward of a tile: t (scores) becomes the probability exp(t - lse), d (dL/dp) becomes scale
+     * * p * (d - delta). */
+    void (*softmax_tile_bwd)(float *t, float *d, int64_t rows, int64_t key, const int32_t *lo,
+                             const int32_t *hi, int masked, const float *lse, const float *delta,
+                             float scale);
 } tt_simd;
 
 /** The table for this machine. Never NULL, no cost worth avoiding per kernel call. */
 const tt_simd *tt_simd_pick(void);
 
-/** Table number i of those this machine can run (0 is the baseline), or NULL behind the last; for tests. */
+/** Table number i of those this machine can run (0 is the baseline), or NULL behind the last; for
+ * tests. */
 const tt_simd *tt_simd_at(int i);
 
 #endif

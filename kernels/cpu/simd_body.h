@@ -1,10 +1,11 @@
-/* Bodies of the row loops of simd.h, for whatever target includes them. Loops without a reduction are plain C that
- * the compiler vectorises; `ivdep` says that an output is an input exactly or not at all. */
+/* Bodies of the row loops of simd.h, for whatever target includes them. Loops without a reduction
+ * are plain C that the compiler vectorises; IVDEP says that an output is an input exactly or not
+ * at all. */
 
 static void from_bf16(float *y, const tt_bf16 *x, int64_t n)
 {
     uint32_t *bits = (uint32_t *)(void *)y;
-#pragma GCC ivdep
+    IVDEP
     for (int64_t i = 0; i < n; i++) {
         uint32_t u = (uint32_t)x[i] << 16;
         memcpy(&bits[i], &u, 4);
@@ -13,7 +14,7 @@ static void from_bf16(float *y, const tt_bf16 *x, int64_t n)
 
 static void to_bf16(tt_bf16 *y, const float *x, int64_t n)
 {
-#pragma GCC ivdep
+    IVDEP
     for (int64_t i = 0; i < n; i++) {
         uint32_t u;
         memcpy(&u, &x[i], 4);
@@ -25,14 +26,14 @@ static void to_bf16(tt_bf16 *y, const float *x, int64_t n)
 
 static void add(float *y, const float *a, const float *b, int64_t n)
 {
-#pragma GCC ivdep
+    IVDEP
     for (int64_t i = 0; i < n; i++)
         y[i] = a[i] + b[i];
 }
 
 static void axpy(float *y, const float *x, float a, int64_t n)
 {
-#pragma GCC ivdep
+    IVDEP
     for (int64_t i = 0; i < n; i++)
         y[i] += a * x[i];
 }
@@ -42,7 +43,8 @@ static double sumsq(const float *x, int64_t n)
     vd s0 = {0}, s1 = {0};
     int64_t i = 0;
     for (; i + 2 * VL <= n; i += 2 * VL) {
-        vd a = __builtin_convertvector(load(x + i), vd), b = __builtin_convertvector(load(x + i + VL), vd);
+        vd a = __builtin_convertvector(load(x + i), vd),
+           b = __builtin_convertvector(load(x + i + VL), vd);
         s0 += a * a;
         s1 += b * b;
     }
@@ -58,7 +60,8 @@ static double dot3(const float *a, const float *b, const float *c, int64_t n)
     vd s = {0};
     int64_t i = 0;
     for (; i + VL <= n; i += VL)
-        s += __builtin_convertvector(load(a + i) * load(b + i), vd) * __builtin_convertvector(load(c + i), vd);
+        s += __builtin_convertvector(load(a + i) * load(b + i), vd) *
+             __builtin_convertvector(load(c + i), vd);
     double rest = 0;
     for (; i < n; i++)
         rest += (double)(a[i] * b[i]) * (double)c[i];
@@ -80,28 +83,30 @@ static float dot(const float *a, const float *b, int64_t n)
 
 static void norm(float *y, const float *x, const float *w, float r, int64_t n)
 {
-#pragma GCC ivdep
+    IVDEP
     for (int64_t i = 0; i < n; i++)
         y[i] = x[i] * r * w[i];
 }
 
-static void norm_dx(float *dx, const float *dy, const float *x, const float *w, float r, float c, int64_t n)
+static void norm_dx(float *dx, const float *dy, const float *x, const float *w, float r, float c,
+                    int64_t n)
 {
-#pragma GCC ivdep
+    IVDEP
     for (int64_t i = 0; i < n; i++)
         dx[i] = r * (dy[i] * w[i]) - c * x[i];
 }
 
 static void norm_dw(float *dw, const float *dy, const float *x, float r, int64_t n)
 {
-#pragma GCC ivdep
+    IVDEP
     for (int64_t i = 0; i < n; i++)
         dw[i] += dy[i] * (x[i] * r);
 }
 
-static void rotate_split(float *y, const float *x, const float *c, const float *s, float sign, int64_t half)
+static void rotate_split(float *y, const float *x, const float *c, const float *s, float sign,
+                         int64_t half)
 {
-#pragma GCC ivdep
+    IVDEP
     for (int64_t j = 0; j < half; j++) {
         float a = x[j], b = x[half + j], t = sign * s[j];
         y[j] = a * c[j] - b * t;
@@ -109,9 +114,10 @@ static void rotate_split(float *y, const float *x, const float *c, const float *
     }
 }
 
-static void rotate_pairs(float *y, const float *x, const float *c, const float *s, float sign, int64_t half)
+static void rotate_pairs(float *y, const float *x, const float *c, const float *s, float sign,
+                         int64_t half)
 {
-#pragma GCC ivdep
+    IVDEP
     for (int64_t j = 0; j < half; j++) {
         float a = x[2 * j], b = x[2 * j + 1], t = sign * s[j];
         y[2 * j] = a * c[j] - b * t;
@@ -145,7 +151,8 @@ INLINE void swiglu_bwd_step(vf dh, vf g, vf u, vf *dg, vf *du)
     *dg = dh * u * (s + gs * (splat(1.0f) - s));
 }
 
-static void swiglu_bwd(float *dg, float *du, const float *dh, const float *g, const float *u, int64_t n)
+static void swiglu_bwd(float *dg, float *du, const float *dh, const float *g, const float *u,
+                       int64_t n)
 {
     int64_t i = 0;
     vf a, b;
@@ -155,7 +162,8 @@ static void swiglu_bwd(float *dg, float *du, const float *dh, const float *g, co
         store(du + i, b);
     }
     if (i < n) {
-        swiglu_bwd_step(load_part(dh + i, n - i, 0), load_part(g + i, n - i, 0), load_part(u + i, n - i, 0), &a, &b);
+        swiglu_bwd_step(load_part(dh + i, n - i, 0), load_part(g + i, n - i, 0),
+                        load_part(u + i, n - i, 0), &a, &b);
         store_part(dg + i, a, n - i);
         store_part(du + i, b, n - i);
     }
@@ -175,7 +183,8 @@ static float max_of(const float *x, int64_t n)
     return best;
 }
 
-/* Four fp32 sums per lane: a chunk of 1024 adds a few dozen numbers to each before fp64 takes over. */
+/* Four fp32 sums per lane: a chunk of 1024 adds a few dozen numbers to each before fp64 takes over.
+ */
 static double sum_exp(const float *x, float m, int64_t n)
 {
     vf s[4] = {{0}}, vm = splat(m);
@@ -225,7 +234,8 @@ static void adam(float *w, float *m, float *v, const float *g, const tt_adam_ste
         store(v + i, var);
     }
     if (i < n) {
-        wi = load_part(w + i, n - i, 0), mi = load_part(m + i, n - i, 0), var = load_part(v + i, n - i, 0);
+        wi = load_part(w + i, n - i, 0), mi = load_part(m + i, n - i, 0),
+        var = load_part(v + i, n - i, 0);
         adam_step(&wi, &mi, &var, load_part(g + i, n - i, 0), &step);
         store_part(w + i, wi, n - i);
         store_part(m + i, mi, n - i);

@@ -1,7 +1,8 @@
 /* Bodies of the attention tiles of simd.h, and the table itself, for whatever target includes them.
  *
- * Tiles are transposed: one row per key, one lane per query. So maxima and sums over keys are lane-wise, K and V
- * are read where they lie (as broadcast elements), and only the queries are ever transposed. */
+ * Tiles are transposed: one row per key, one lane per query. So maxima and sums over keys are
+ * lane-wise, K and V are read where they lie (as broadcast elements), and only the queries are ever
+ * transposed. */
 
 #if VL == 16
 #define ROWS 8
@@ -17,29 +18,31 @@ INLINE void product_block(const tt_block_product *p, int64_t r0, int64_t l0, int
     vf acc[ROWS][2];
     const float *a = p->a + r0 * p->a_row, *b = p->b + l0;
     float *c = p->c + r0 * p->ldc + l0;
-#pragma GCC unroll 8
-    for (int r = 0; r < rows; r++)
-#pragma GCC unroll 2
+    UNROLL(8)
+    for (int r = 0; r < rows; r++) {
+        UNROLL(2)
         for (int v = 0; v < vecs; v++)
             acc[r][v] = p->accumulate ? load(c + r * p->ldc + v * VL) : splat(0.0f);
+    }
     for (int64_t i = 0; i < p->k; i++) {
         vf bv[2];
-#pragma GCC unroll 2
+        UNROLL(2)
         for (int v = 0; v < vecs; v++)
             bv[v] = load(b + i * p->ldb + v * VL);
-#pragma GCC unroll 8
+        UNROLL(8)
         for (int r = 0; r < rows; r++) {
             vf av = splat(a[r * p->a_row + i * p->a_term]);
-#pragma GCC unroll 2
+            UNROLL(2)
             for (int v = 0; v < vecs; v++)
                 acc[r][v] += av * bv[v];
         }
     }
-#pragma GCC unroll 8
-    for (int r = 0; r < rows; r++)
-#pragma GCC unroll 2
+    UNROLL(8)
+    for (int r = 0; r < rows; r++) {
+        UNROLL(2)
         for (int v = 0; v < vecs; v++)
             store(c + r * p->ldc + v * VL, acc[r][v]);
+    }
 }
 
 static void product(const tt_block_product *p)
@@ -71,8 +74,8 @@ INLINE vi sees(const int32_t *lo, const int32_t *hi, int64_t key)
     return (*(const vi_any *)lo <= k) & (*(const vi_any *)hi >= k);
 }
 
-static int softmax_tile(float *t, int64_t rows, int64_t key, const int32_t *lo, const int32_t *hi, int masked,
-                        float *m, float *l, float *alpha)
+static int softmax_tile(float *t, int64_t rows, int64_t key, const int32_t *lo, const int32_t *hi,
+                        int masked, float *m, float *l, float *alpha)
 {
     int moved = 0;
     for (int q = 0; q < TT_LANES; q += VL) {
@@ -109,8 +112,9 @@ static void scale_lanes(float *t, int64_t rows, const float *alpha)
     }
 }
 
-static void softmax_tile_bwd(float *t, float *d, int64_t rows, int64_t key, const int32_t *lo, const int32_t *hi,
-                             int masked, const float *lse, const float *delta, float scale)
+static void softmax_tile_bwd(float *t, float *d, int64_t rows, int64_t key, const int32_t *lo,
+                             const int32_t *hi, int masked, const float *lse, const float *delta,
+                             float scale)
 {
     for (int q = 0; q < TT_LANES; q += VL) {
         vf vl = load(lse + q), vdelta = load(delta + q), vs = splat(scale);

@@ -1,4 +1,5 @@
-/* Vectors of the width this compilation targets, their loads, and exp. Included by the simd_*.c files only. */
+/* Vectors of the width this compilation targets, their loads, and exp. Included by the simd_*.c
+ * files only. */
 #include <math.h>
 
 #include "kernels/cpu/simd.h"
@@ -11,6 +12,16 @@
 #define VL 8
 #else
 #define VL 4
+#endif
+
+/* The next loop has no dependence between its rounds; the next loop is unrolled whole. */
+#if defined(__clang__)
+#define IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#define UNROLL(n) _Pragma("unroll")
+#elif defined(__GNUC__)
+#define DO_PRAGMA(text) _Pragma(#text)
+#define IVDEP _Pragma("GCC ivdep")
+#define UNROLL(n) DO_PRAGMA(GCC unroll n)
 #endif
 
 #define INLINE static inline __attribute__((always_inline))
@@ -79,11 +90,13 @@ INLINE vf vsqrt(vf a)
 #endif
 }
 
-/* exp to about 1e-7 relative: 2^n times a degree-7 Taylor sum on |r| <= ln2/2. 0 below -87.3; stays at exp(88.3) above;
- * NaN stays NaN, as the last step multiplies (a scale made of a NaN's bits is some number or other). */
+/* exp to about 1e-7 relative: 2^n times a degree-7 Taylor sum on |r| <= ln2/2. 0 below -87.3; stays
+ * at exp(88.3) above; NaN stays NaN, as the last step multiplies (a scale made of a NaN's bits is
+ * some number or other). */
 INLINE vf vexp(vf x)
 {
-    const vf magic = splat(12582912.0f); /* 1.5 * 2^23: adding it rounds to an integer held in the low bits */
+    const vf magic =
+        splat(12582912.0f); /* 1.5 * 2^23: adding it rounds to an integer held in the low bits */
     vf c = vmin(splat(88.3f), x);
     vf t = c * splat(1.44269504f) + magic;
     vf n = t - magic;

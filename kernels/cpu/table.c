@@ -33,10 +33,11 @@ tt_kernel_fn tt_cpu_kernel(const char *name)
     return NULL;
 }
 
-size_t tt_cpu_workspace(const char *name, const tt_attrs *attr, const tt_tensor *in, int n_in, const tt_tensor *out,
-                        int n_out, int n_threads)
+size_t tt_cpu_workspace(const char *name, const tt_attrs *attr, const tt_tensor *in, int n_in,
+                        const tt_tensor *out, int n_out, int n_threads)
 {
-    tt_shapes s = {.attr = attr, .in = in, .n_in = n_in, .out = out, .n_out = n_out, .n_threads = n_threads};
+    tt_shapes s = {
+        .attr = attr, .in = in, .n_in = n_in, .out = out, .n_out = n_out, .n_threads = n_threads};
     for (size_t i = 0; i < sizeof workspaces / sizeof workspaces[0]; i++)
         if (strcmp(workspaces[i].name, name) == 0)
             return (workspaces[i].bytes(&s) + 63) / 64 * 64;

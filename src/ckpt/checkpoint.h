@@ -32,7 +32,8 @@ typedef struct tt_ckpt_options {
 
 /** Save one step. Collective over world; every rank lists the same tensors in the same order with its own box.
  *  meta is a JSON object text (config, step, tokens, cursor, seeds, mesh, fingerprint), stored in the manifest and the index.
- *  On any error no COMMITTED folder appears and older ones stay. Errors: TT_ERR_IO (with free space), TT_ERR_CKPT. */
+ *  A step that exists is replaced. On any error no COMMITTED folder appears and older ones stay; what older ones cannot be
+ *  deleted afterwards is a warning only. Errors: TT_ERR_IO (with free space), TT_ERR_CKPT. */
 tt_status tt_ckpt_save(tt_world *world, const tt_ckpt_options *opts, int64_t step, const char *meta,
                        const tt_ckpt_tensor *tensors, int n, tt_error *err);
 
@@ -52,8 +53,9 @@ int tt_ckpt_n_tensors(const tt_ckpt *ckpt);
 const char *tt_ckpt_tensor_info(const tt_ckpt *ckpt, int i, tt_dtype *dtype, int *ndim, int64_t shape[TT_MAX_DIMS]);
 
 /** Fill the boxes of `tensors` (matched by name; any box of any shape: hyperslabs are intersected with the shards on disk).
- *  Each shard read is checked against its hash first. Errors: TT_ERR_CKPT naming file and tensor (missing name with the
- *  closest existing one, other shape or dtype, hash mismatch), TT_ERR_IO. Not collective. */
+ *  Each shard that is touched is read whole and checked against its hash; on an error the boxes hold nothing to use.
+ *  Errors: TT_ERR_CKPT naming file and tensor (missing name with the closest existing one, other shape or dtype, hash
+ *  mismatch), TT_ERR_IO. Not collective. */
 tt_status tt_ckpt_read(tt_ckpt *ckpt, const tt_ckpt_tensor *tensors, int n, tt_error *err);
 
 /** Check every hash of every shard and of the index. Errors name the first bad one. Not collective. */

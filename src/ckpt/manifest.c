@@ -192,7 +192,8 @@ static int get_tensor(const json_t *value, tt_ckpt_manifest *m, int i)
     const char *name = json_string_value(json_object_get(value, "name"));
     const char *dtype = json_string_value(json_object_get(value, "dtype"));
     const json_t *shape = json_object_get(value, "shape"), *shards = json_object_get(value, "shards");
-    if (!name || !dtype || tt_dtype_parse(dtype, &e->dtype) != 0 || json_array_size(shape) > TT_MAX_DIMS ||
+    e->name = name ? strdup(name) : NULL;
+    if (!e->name || !dtype || tt_dtype_parse(dtype, &e->dtype) != 0 || json_array_size(shape) > TT_MAX_DIMS ||
         get_list(shape, e->shape, (int)json_array_size(shape)) || !json_is_array(shards))
         return -1;
     int64_t elems = 8; /* of at most 8 bytes: no later product overflows */
@@ -200,11 +201,8 @@ static int get_tensor(const json_t *value, tt_ckpt_manifest *m, int i)
     for (int d = 0; d < e->ndim; d++)
         if (e->shape[d] > 0 && __builtin_mul_overflow(elems, e->shape[d], &elems))
             return -1;
-    e->name = strdup(name);
     e->first_shard = m->n_shards;
     e->n_shards = (int64_t)json_array_size(shards);
-    if (!e->name)
-        return -1;
     for (int64_t k = 0; k < e->n_shards; k++, m->n_shards++) {
         m->shards[m->n_shards].tensor = i;
         if (get_shard(json_array_get(shards, (size_t)k), m, e, &m->shards[m->n_shards]) != 0)

@@ -1,0 +1,29 @@
+/* Training state in and out of checkpoints: weights and moments by name, and the few numbers that say where the run is.
+ *
+ * The data cursor, the seed and the step are all that a resume needs beside the tensors: random numbers and data are pure
+ * functions of them. A fingerprint says on what the bits depend (mesh, threads, device, build); when it differs, resuming
+ * is still right but not bit-exact, and the log says why. */
+#ifndef TT_RUN_STATE_H
+#define TT_RUN_STATE_H
+
+#include "run/engine.h"
+
+typedef struct tt_train_state {
+    int64_t step;   /* optimizer updates done */
+    int64_t cursor; /* next sample of the data set */
+    int64_t tokens; /* trained on so far, all ranks */
+    int64_t seed;
+} tt_train_state;
+
+/** Text of what the bits of a run depend on. Caller frees. */
+char *tt_state_fingerprint(const tt_engine *e);
+
+/** Save into opts->dir/step-N. optimizer = 0 leaves the moments out. config is the effective config's text. Collective. */
+tt_status tt_state_save(tt_world *world, tt_engine *e, const tt_ckpt_options *opts, const tt_train_state *state,
+                        int optimizer, const char *config, tt_error *err);
+
+/** Load weights (and moments when `optimizer`) from an opened checkpoint, and its numbers into *state.
+ *  A checkpoint without moments gives TT_ERR_CKPT when optimizer is asked for. Collective. */
+tt_status tt_state_load(tt_engine *e, tt_ckpt *ckpt, int optimizer, tt_train_state *state, tt_error *err);
+
+#endif
