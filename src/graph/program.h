@@ -158,6 +158,9 @@ typedef struct tt_program {
 tt_program *tt_program_create(const tt_mesh *mesh);
 void tt_program_destroy(tt_program **program); /* accepts NULL */
 
+/** Bytes that the program reserves on the device: state + step + frames + scratch. */
+size_t tt_program_arena_bytes(const tt_program *p);
+
 /** A new root value with logical shape; placement R everywhere, local = shape, bytes from local. */
 tt_vid tt_value_new(tt_program *p, const char *name, tt_dtype dtype, int ndim, const int64_t *shape);
 /** A view: `byte_offset` into `of` (which may be a view itself). */
