@@ -13,26 +13,9 @@ seed=${SEED:-$(date +%s)}
 sample=${SAMPLE:-2}
 passed=0 failed=0 skipped=0
 
-packages="autoconf automake pkg-config gcc make libc6-dev git openmpi-bin libopenmpi-dev libhdf5-dev libconfig-dev
-libopenblas-dev libjansson-dev libxxhash-dev libpcre2-dev zlib1g-dev mandoc"
-
-install_packages() {
-    command -v dpkg-query >/dev/null 2>&1 || return 0 # another system: configure says what is missing
-    missing=
-    for p in $packages; do
-        dpkg-query -W -f '${Status}\n' "$p" 2>/dev/null | grep -q ' installed$' || missing="$missing $p"
-    done
-    [ -z "$missing" ] && return 0
-    if [ "$(id -u)" != 0 ]; then
-        echo "run-tests: these packages are missing:$missing; as root: apt-get install$missing" >&2
-        return 1
-    fi
-    echo "run-tests: installing$missing"
-    export DEBIAN_FRONTEND=noninteractive
-    # shellcheck disable=SC2086
-    { apt-get -qq install -y --no-install-recommends $missing ||
-        { apt-get -qq update && apt-get -qq install -y --no-install-recommends $missing; }; } >/dev/null
-}
+. build-aux/packages.sh
+# shellcheck disable=SC2154
+test_packages() { install_packages $titan_packages mandoc hdf5-tools bible-kjv; }
 
 count() { # word, file: the sum over automake's summaries in the log
     sed -n "s/^# $1: *\([0-9][0-9]*\)$/\1/p" "$2" | awk '{ n += $1 } END { print n + 0 }'
@@ -70,7 +53,7 @@ distchecked() { (cd "$build/plain" && make -j "$jobs" distcheck); }
 slow() { (cd "$build/plain" && make check-long SEED="$seed" SAMPLE="$sample"); }
 
 mkdir -p "$build"
-if part "packages" "$build/packages.log" install_packages && part "autoreconf" "$build/autoreconf.log" autoreconf -fi; then
+if part "packages" "$build/packages.log" test_packages && part "autoreconf" "$build/autoreconf.log" autoreconf -fi; then
     if part "build and check" "$build/plain.log" plain; then
         part "distcheck" "$build/distcheck.log" distchecked
         echo "== slow tests: SEED=$seed SAMPLE=$sample"

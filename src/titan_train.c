@@ -5,6 +5,8 @@
 #include "run/job.h"
 #include "run/trainer.h"
 
+#include <string.h>
+
 /* --help, --version and --print-config print and end the program; 1 when one of them was asked. */
 static int answered(const tt_config *cfg)
 {
@@ -45,6 +47,9 @@ int main(int argc, char **argv)
     tt_model *model = NULL;
     tt_trainer *trainer = NULL;
 
+    for (int i = 1; i < argc; i++) /* the short name of one key */
+        if (!strcmp(argv[i], "--selfcheck"))
+            argv[i] = "--debug.selfcheck";
     TT_TRY(tt_config_from_args(argc, argv, &cfg, &err));
     if (answered(cfg))
         goto out;

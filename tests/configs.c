@@ -18,7 +18,7 @@ static const struct row {
     {"llama3_8b", "8B", 3e-4, 1000, 200, 8192, 1, 1, 0},
     {"llama3_70b", "70B", 1.5e-4, 1000, 200, 8192, 8, 8, 0},
     {"llama3_405b", "405B", 8e-5, 3000, 600, 8192, 2, 8, 0},
-    {"quickstart", "debugmodel", 2e-3, 200, 20, 256, 8, 1, 0},
+    {"quickstart", "debugmodel", 4e-3, 500, 20, 256, 4, 1, 0},
 };
 
 static void test_row(const struct row *r)

@@ -11,8 +11,10 @@
 static tt_lr_opts read_opts(const json_t *o)
 {
     const char *type = json_string_value(json_object_get(o, "decay_type"));
-    const json_t *ratio = json_object_get(o, "decay_ratio");
-    return (tt_lr_opts){.total_steps = json_integer_value(json_object_get(o, "training_steps")),
+    const json_t *ratio = json_object_get(o, "decay_ratio"), *total = json_object_get(o, "total_steps");
+    if (!type)
+        type = "linear";
+    return (tt_lr_opts){.total_steps = json_integer_value(total ? total : json_object_get(o, "training_steps")),
                         .warmup_steps = json_integer_value(json_object_get(o, "warmup_steps")),
                         .decay_ratio = json_is_number(ratio) ? json_number_value(ratio) : -1,
                         .decay_type = !strcmp(type, "linear") ? TT_DECAY_LINEAR

@@ -5,8 +5,9 @@
 
 #include "kernels/cpu/cpu_priv.h"
 
-#define LOSS_PARTS 64 /* partial sums of ce_loss; fixed, so that the thread count doesn't matter   \
-                       */
+#define LOSS_PARTS                                                                                 \
+    64 /* partial sums of ce_loss; fixed, so that the thread count doesn't matter                  \
+        */
 
 typedef struct job {
     const tt_simd *s;

@@ -83,7 +83,8 @@ static void move_blocks(void *ctx, int64_t begin, int64_t end, int thread)
 void tt_cpu_copy(const tt_kernel_args *args)
 {
     if (args->out[0].data != args->in[0].data)
-        tt_pool_run(args->pool, move_blocks, (void *)args, tt_div_up(bytes_of(&args->out[0]), BLOCK_BYTES));
+        tt_pool_run(args->pool, move_blocks, (void *)args,
+                    tt_div_up(bytes_of(&args->out[0]), BLOCK_BYTES));
 }
 
 void tt_cpu_zero(const tt_kernel_args *args)

@@ -56,7 +56,8 @@ static void dw_range(const job *j, int64_t c, int64_t m)
     }
 }
 
-/* A thread takes its pieces in one sweep: long strips of a row are several times faster than short ones. */
+/* A thread takes its pieces in one sweep: long strips of a row are several times faster than short
+ * ones. */
 static void dw_columns(void *ctx, int64_t begin, int64_t end, int thread)
 {
     const job *j = ctx;

@@ -20,7 +20,7 @@ tt_program *tt_program_create(const tt_mesh *mesh)
     const tt_inputs none = {0, 0, -1, -1, -1, -1};
     p->train = p->eval = p->generate = none;
     tt_vid *const named[] = {&p->n_valid,
-                             &p->inv_valid, &p->loss_sum,  &p->grad_norm,  &p->clip_coef, &p->bad,
+                             &p->inv_valid, &p->loss_sum, &p->loss_here,  &p->grad_norm,  &p->clip_coef, &p->bad,
                              &p->lr,        &p->step,      &p->seed,       &p->eval_loss, &p->eval_valid,
                              &p->logits,    &p->row_index};
     for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)

@@ -151,7 +151,7 @@ typedef struct tt_program {
     tt_part part[TT_N_PARTS];
     size_t scope_bytes[TT_N_SCOPES]; /* set by the memory pass; FRAME is one frame, SCRATCH the largest part */
     /* named values: what the run feeds and fetches; -1 when absent */
-    tt_vid n_valid, inv_valid, loss_sum, grad_norm, clip_coef, bad, lr, step, seed;
+    tt_vid n_valid, inv_valid, loss_sum, loss_here /* loss_sum of this rank alone */, grad_norm, clip_coef, bad, lr, step, seed;
     tt_vid eval_loss, eval_valid, logits, row_index;
 } tt_program;
 

@@ -99,6 +99,7 @@ static void declare_inputs(tt_program *p, const tt_compile_opts *opts)
     p->n_valid = scalar(p, "n_valid", TT_F64, TT_SCOPE_STEP);
     p->inv_valid = scalar(p, "inv_valid", TT_F32, TT_SCOPE_STEP);
     p->loss_sum = scalar(p, "loss_sum", TT_F64, TT_SCOPE_STEP);
+    p->loss_here = scalar(p, "loss_here", TT_F64, TT_SCOPE_STEP);
     p->grad_norm = scalar(p, "grad_norm", TT_F32, TT_SCOPE_STEP);
     p->clip_coef = scalar(p, "clip_coef", TT_F32, TT_SCOPE_STEP);
     p->bad = scalar(p, "bad", TT_I32, TT_SCOPE_STEP);

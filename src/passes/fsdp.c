@@ -409,6 +409,7 @@ static void write_sumsq(tt_program *p, int b, tt_vid partials)
 static void write_reduce(tt_program *p, const tt_fsdp_opts *opts)
 {
     const int last = p->n_blocks - 1;
+    emit(p, TT_PART_REDUCE, TT_OP_copy, last, 1, &p->loss_sum, 1, &p->loss_here);
     all_reduce(p, TT_PART_REDUCE, last, TT_MASK_LOSS, 1, &p->loss_sum);
     for (int b = last; b >= 0; b--) {
         all_reduce(p, TT_PART_REDUCE, b, TT_MASK(TT_DP_REPLICATE), 1, &p->state[b].grad);
@@ -431,7 +432,8 @@ static void write_reduce(tt_program *p, const tt_fsdp_opts *opts)
     emit(p, TT_PART_REDUCE, TT_OP_norm_clip, 0, 1, &all, 2, (tt_vid[]){p->grad_norm, p->clip_coef})->attr.max_norm =
         opts->max_norm;
     emit(p, TT_PART_REDUCE, TT_OP_check_finite, 0, 2, (tt_vid[]){p->loss_sum, p->grad_norm}, 1, &p->bad);
-    emit(p, TT_PART_REDUCE, TT_OP_fetch, 0, 4, (tt_vid[]){p->loss_sum, p->n_valid, p->grad_norm, p->bad}, 0, NULL);
+    emit(p, TT_PART_REDUCE, TT_OP_fetch, 0, 5, (tt_vid[]){p->loss_sum, p->loss_here, p->n_valid, p->grad_norm, p->bad}, 0,
+         NULL);
 }
 
 static void write_update(tt_program *p, const tt_fsdp_opts *opts)

@@ -33,6 +33,7 @@ void tt_engine_destroy(tt_engine **engine)
     tt_executor_destroy(&e->executor);
     tt_comm_destroy(&e->comm);
     tt_program_destroy(&e->program);
+    free(e->wide);
     free(e);
     *engine = NULL;
 }
@@ -115,6 +116,7 @@ tt_status tt_engine_step(tt_engine *e, int64_t step, double lr, int update, tt_s
         return st;
     result->n_valid = *(double *)tt_executor_host(ex, p->n_valid, 0);
     result->loss = *(double *)tt_executor_host(ex, p->loss_sum, 0) / result->n_valid;
+    result->loss_here = valid > 0 ? *(double *)tt_executor_host(ex, p->loss_here, 0) / valid : 0;
     result->grad_norm = *(float *)tt_executor_host(ex, p->grad_norm, 0);
     result->bad = *(int32_t *)tt_executor_host(ex, p->bad, 0);
     return TT_OK;
@@ -144,7 +146,7 @@ tt_status tt_engine_eval_end(tt_engine *e, double *loss, double *n_valid, tt_err
     return st;
 }
 
-/* bf16 logits are widened in place, last to first, in a buffer kept by the engine's host image. */
+/* bf16 logits are widened into a buffer of the engine's. */
 static const float *as_f32(tt_engine *e, tt_vid v)
 {
     const tt_value *x = &e->program->value[v];
@@ -152,10 +154,11 @@ static const float *as_f32(tt_engine *e, tt_vid v)
     if (x->dtype == TT_F32)
         return host;
     int64_t n = tt_value_elements(x);
-    float *wide = tt_arena_alloc(e->program->arena, sizeof *wide * (size_t)n);
+    e->wide = realloc(e->wide, sizeof *e->wide * (size_t)n);
+    TT_ASSERT(e->wide);
     for (int64_t i = 0; i < n; i++)
-        wide[i] = tt_bf16_to_f32(((tt_bf16 *)host)[i]);
-    return wide;
+        e->wide[i] = tt_bf16_to_f32(((tt_bf16 *)host)[i]);
+    return e->wide;
 }
 
 static tt_vid fetched(const tt_engine *e, tt_part_id part)

@@ -15,6 +15,7 @@ typedef struct tt_engine {
     tt_program *program;   /* owned */
     tt_comm *comm;         /* owned */
     tt_executor *executor; /* owned */
+    float *wide;           /* owned: logits as fp32 when the compute type is bf16 */
 } tt_engine;
 
 /** Compile for this rank and reserve everything. opts->device is filled from `device`. Errors as tt_compile and
@@ -38,6 +39,7 @@ tt_status tt_engine_init(tt_engine *e, int64_t seed, tt_error *err);
 
 typedef struct tt_step_result {
     double loss;      /* sum over valid tokens / their number */
+    double loss_here; /* mean over this data-parallel rank's valid tokens; 0 when it has none */
     double grad_norm; /* before clipping */
     double n_valid;
     int bad;          /* loss or norm not finite: state was left alone */
@@ -52,7 +54,7 @@ tt_status tt_engine_eval_batch(tt_engine *e, tt_error *err);
 tt_status tt_engine_eval_end(tt_engine *e, double *loss, double *n_valid, tt_error *err);
 
 /** Logits of microbatch 0, all rows (opts.logits), or of one row of the generation inputs (opts.generate_seq_len), in host
- *  memory of the engine, as fp32. *rows x *vocab. Weights must have been made current by tt_engine_eval_begin. */
+ *  memory of the engine (until the next call), as fp32. *rows x *vocab. Weights must have been made current by tt_engine_eval_begin. */
 tt_status tt_engine_logits(tt_engine *e, const float **logits, int64_t *rows, int64_t *vocab, tt_error *err);
 tt_status tt_engine_row_logits(tt_engine *e, int row, const float **logits, int64_t *vocab, tt_error *err);
 

@@ -16,8 +16,6 @@ double tt_lr_factor(const tt_lr_opts *o, int64_t k)
     if (k < warmup + stable || decay == 0)
         return 1;
     double p = (double)(k + 1 - warmup - stable) / (double)decay;
-    if (p > 1)
-        p = 1;
     double a = o->decay_type == TT_DECAY_LINEAR ? 1 - p
                : o->decay_type == TT_DECAY_SQRT ? 1 - sqrt(p)
                                                 : 0.5 * (1 + cos(3.14159265358979323846 * p));

@@ -16,7 +16,9 @@ typedef struct tt_lr_opts {
 
 /** Factor on the peak rate for 0-based step k: with W warmup, D decay and S = total + 1 - W - D stable steps,
  *  k < W: (k+1)/W; k < W+S: 1; else p = (k+1-W-S)/D, a = 1-p | 1-sqrt(p) | (1+cos(pi p))/2, factor = m + (1-m) a.
- *  Never 0 inside the schedule unless the floor asks for it at the end. Source: torchtitan's warmup-stable-decay. */
+ *  Never 0 inside the schedule unless the floor asks for it. The formula is the reference's also past the end (k > total),
+ *  where it goes below the floor: callers stay at k = total, which is the floor. Source: torchtitan's
+ *  warmup-stable-decay. */
 double tt_lr_factor(const tt_lr_opts *opts, int64_t k);
 
 #endif

@@ -11,6 +11,7 @@
 #include "run/guard.h"
 #include "run/import_hf.h"
 #include "run/job.h"
+#include "run/selfcheck.h"
 #include "run/state.h"
 
 #include <stdio.h>
@@ -30,6 +31,7 @@ struct tt_trainer {
     tt_fs_lock *lock;      /* rank 0 */
     char *checkpoint_dir, *config_text;
     tt_train_state at;
+    int64_t first_step;    /* first step of this run */
     int64_t saved_step;    /* newest step saved or loaded in full by this run, -1 none */
     int model_only;        /* the loaded checkpoint has no moments */
     int stop_signal;       /* agreed by all ranks; 0 = go on */
@@ -54,6 +56,20 @@ static char *config_text(const tt_config *cfg)
 
 /* --- create ----------------------------------------------------------------------------------------------------------- */
 
+/* job.save_config_file and job.print_config. */
+static tt_status save_config(const tt_trainer *t, tt_error *err)
+{
+    tt_status st = TT_OK;
+    if (t->cfg->job.print_config)
+        tt_log_root(INFO, "configuration:\n%s", t->config_text);
+    if (t->cfg->job.save_config_file) {
+        char *path = tt_fs_join(t->cfg->job.dump_folder, t->cfg->job.save_config_file);
+        st = tt_fs_write(path, t->config_text, strlen(t->config_text), err);
+        free(path);
+    }
+    return st;
+}
+
 /* Rank 0 makes the folders and takes the lock; then every rank has its log file. */
 static tt_status open_folder(tt_trainer *t, tt_error *err)
 {
@@ -65,6 +81,8 @@ static tt_status open_folder(tt_trainer *t, tt_error *err)
         if (st == TT_OK)
             st = tt_fs_lock_take(lock, &t->lock, err);
     }
+    if (st == TT_OK && is_root(t))
+        st = save_config(t, err);
     st = tt_world_agree(t->world, st, err);
     if (st == TT_OK) {
         snprintf(name, sizeof name, "rank-%d.log", tt_world_rank(t->world));
@@ -155,6 +173,8 @@ static tt_status make_engine(tt_trainer *t, const tt_mesh *mesh, tt_error *err)
     st = tt_world_agree(t->world, st, err);
     if (st == TT_OK)
         st = tt_guard_same_program(t->world, t->engine->program, err);
+    if (st == TT_OK && t->cfg->debug.selfcheck)
+        st = tt_selfcheck(t->world, t->engine, &opts, t->loader, t->at.seed, 0, err);
     return st;
 }
 
@@ -293,6 +313,12 @@ static tt_status load_initial(tt_trainer *t, const char *path, tt_error *err)
     return st;
 }
 
+/* mpirun gives its ranks a terminal as stdout even when its own output goes to a file; stderr tells the truth. */
+static int wants_color(const tt_trainer *t)
+{
+    return !t->cfg->metrics.disable_color_printing && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
+}
+
 static tt_status open_metrics(tt_trainer *t, tt_error *err)
 {
     tt_status st = TT_OK;
@@ -302,7 +328,7 @@ static tt_status open_metrics(tt_trainer *t, tt_error *err)
         st = tt_metrics_open(
             &(tt_metrics_opts){.log_freq = (int)t->cfg->metrics.log_freq,
                                .fd = STDOUT_FILENO,
-                               .color = t->cfg->metrics.disable_color_printing ? 0 : -1,
+                               .color = wants_color(t),
                                .jsonl_path = path,
                                .resume_step = t->at.step,
                                .devices = tt_world_size(t->world),
@@ -338,9 +364,13 @@ tt_status tt_trainer_restore(tt_trainer *t, tt_error *err)
         TT_TRY(tt_world_agree(t->world, tt_engine_init(t->engine, t->at.seed, err), err));
         tt_log_root(INFO, "fresh weights from seed %lld", (long long)t->at.seed);
     }
+    t->first_step = t->at.step + 1;
     if (t->at.step >= t->cfg->training.steps)
         tt_log_root(INFO, "step %lld of training.steps = %lld is reached: nothing is left to do", (long long)t->at.step,
                     (long long)t->cfg->training.steps);
+    if (TT_INT_OR(t->cfg->lr_scheduler.total_steps, t->cfg->training.steps) < t->cfg->training.steps)
+        tt_log_root(WARN, "lr_scheduler.total_steps ends before training.steps: the rate stays at its floor, "
+                    "lr_scheduler.min_lr_factor = %g of the peak", t->cfg->lr_scheduler.min_lr_factor);
     TT_TRY(open_metrics(t, err));
 out:
     return st;
@@ -387,12 +417,16 @@ static tt_status validate(tt_trainer *t, tt_error *err)
 static tt_status report(tt_trainer *t, const tt_step_result *r, double lr, double seconds, double data_seconds,
                         tt_error *err)
 {
+    const int64_t freq = t->cfg->metrics.log_freq;
+    double largest = r->loss_here; /* of the ranks' means: only looked up when it is shown */
+    if (t->at.step % freq == 0 || t->at.step == t->first_step)
+        tt_world_max_f64(t->world, &largest, 1);
     if (!is_root(t))
         return TT_OK;
     return tt_metrics_step(t->metrics,
                            &(tt_metrics_values){.step = t->at.step,
                                                 .loss = r->loss,
-                                                .loss_max = r->loss,
+                                                .loss_max = largest,
                                                 .grad_norm = r->grad_norm,
                                                 .lr = lr,
                                                 .tokens = tt_feed_global_batch(t->engine) *
@@ -420,7 +454,8 @@ out:
 tt_status tt_trainer_step(tt_trainer *t, tt_error *err)
 {
     const tt_lr_opts schedule = tt_job_lr(t->cfg);
-    const double lr = t->cfg->optimizer.lr * tt_lr_factor(&schedule, t->at.step);
+    const int64_t at = t->at.step < schedule.total_steps ? t->at.step : schedule.total_steps; /* then the floor */
+    const double lr = t->cfg->optimizer.lr * tt_lr_factor(&schedule, at);
     const int64_t rows = tt_feed_global_batch(t->engine);
     double start = tt_clock_s(), fed;
     tt_step_result r;
