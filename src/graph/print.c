@@ -125,8 +125,8 @@ static void put_view(const printer *k, tt_vid v)
         return;
     fputc('(', k->out);
     put_value(k, x->root);
-    if (k->key && k->key->chunk)
-        fputs("+chunk)", k->out);
+    if (k->key && (k->key->chunk || tt_value_elements(x) == 1)) /* a chunk's rows, a block's number */
+        fputs("+own)", k->out);
     else
         fprintf(k->out, "+%lld)", (long long)x->byte_offset);
 }

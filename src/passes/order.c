@@ -13,6 +13,7 @@ typedef struct orderer {
     tt_instr_list *code;
     tt_clock *clock;   /* before each instruction */
     access *of;        /* by root value */
+    int *kept; /* room for one instruction's waits */
     int last[TT_N_QUEUES];
     int block_start;   /* first instruction of the current compute block */
     int block;
@@ -47,7 +48,27 @@ static void wait_for(orderer *o, int j, int i)
         memcpy(wait, x->wait, sizeof(int) * (size_t)x->n_wait);
     wait[x->n_wait++] = i;
     x->wait = wait;
-    o->code->at[i].signals = 1;
+}
+
+/* Forget waits that another wait of the same instruction implies, and mark those that are left. */
+static void keep_needed(orderer *o, int j)
+{
+    tt_instr *x = &o->code->at[j];
+    int n = 0;
+    for (int w = 0; w < x->n_wait; w++) {
+        int implied = 0;
+        for (int v = 0; v < x->n_wait && !implied; v++) {
+            tt_clock c = clock_after(o->code, o->clock, x->wait[v]);
+            implied = x->wait[v] > x->wait[w] && c.at[o->code->at[x->wait[w]].queue] >= x->wait[w];
+        }
+        if (!implied)
+            o->kept[n++] = x->wait[w];
+    }
+    for (int w = 0; w < n; w++) {
+        x->wait[w] = o->kept[w];
+        o->code->at[x->wait[w]].signals = 1;
+    }
+    x->n_wait = n;
 }
 
 static void wait_operands(orderer *o, int j)
@@ -89,7 +110,8 @@ static void order_part(tt_program *p, tt_instr_list *code, access *of)
     memset(o.last, 0xff, sizeof o.last);
     memset(of, 0xff, sizeof *of * (size_t)p->n_values);
     o.clock = malloc(sizeof *o.clock * (size_t)(code->n + 1));
-    TT_ASSERT(o.clock);
+    o.kept = malloc(sizeof *o.kept * (size_t)(code->n + 1));
+    TT_ASSERT(o.clock && o.kept);
     for (int j = 0; j < code->n; j++) {
         tt_instr *x = &code->at[j];
         x->n_wait = 0;
@@ -102,9 +124,11 @@ static void order_part(tt_program *p, tt_instr_list *code, access *of)
         if (x->after_compute)
             wait_for(&o, j, o.last[TT_Q_COMPUTE]);
         wait_operands(&o, j);
+        keep_needed(&o, j);
         o.last[x->queue] = j;
     }
     free(o.clock);
+    free(o.kept);
 }
 
 void tt_order(tt_program *p)
