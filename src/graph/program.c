@@ -41,6 +41,12 @@ void tt_program_destroy(tt_program **program)
     *program = NULL;
 }
 
+size_t tt_program_arena_bytes(const tt_program *p)
+{
+    return p->scope_bytes[TT_SCOPE_STATE] + p->scope_bytes[TT_SCOPE_STEP] +
+           p->scope_bytes[TT_SCOPE_FRAME] * (size_t)p->n_frames + p->scope_bytes[TT_SCOPE_SCRATCH];
+}
+
 static tt_vid value_append(tt_program *p, const char *name, tt_dtype dtype, int ndim, const int64_t *shape)
 {
     if (p->n_values == p->cap_values) {

@@ -98,7 +98,7 @@ typedef struct tt_part {
     const char *name;
     tt_instr_list code;
     size_t scratch_bytes;     /* set by the memory pass */
-    size_t scratch_floor;     /* largest simultaneous live bytes: no packing can be smaller */
+    size_t scratch_floor;     /* largest sum of bytes in use at once, as the events tell: no packing can be smaller */
 } tt_part;
 
 /* A parameter: what it is (from the family's table), and where its bytes are (from the fsdp pass). */
@@ -157,6 +157,9 @@ typedef struct tt_program {
 
 tt_program *tt_program_create(const tt_mesh *mesh);
 void tt_program_destroy(tt_program **program); /* accepts NULL */
+
+/** Bytes that the program reserves on the device: state + step + frames + scratch. */
+size_t tt_program_arena_bytes(const tt_program *p);
 
 /** A new root value with logical shape; placement R everywhere, local = shape, bytes from local. */
 tt_vid tt_value_new(tt_program *p, const char *name, tt_dtype dtype, int ndim, const int64_t *shape);
