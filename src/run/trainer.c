@@ -223,14 +223,14 @@ void tt_trainer_destroy(tt_trainer **trainer)
 
 /* --- restore ---------------------------------------------------------------------------------------------------------- */
 
-/* Rank 0 says which step is the newest good one (-1: none), so that all ranks open the same. */
-static tt_status agree_on_step(tt_trainer *t, int64_t *step, tt_error *err)
+/* Rank 0 says which step below `before` is the newest good one (-1: none), so that all ranks open the same. */
+static tt_status agree_on_step(tt_trainer *t, int64_t before, int64_t *step, tt_error *err)
 {
     tt_ckpt *c = NULL;
     tt_status st = TT_OK;
     *step = -1;
     if (is_root(t)) {
-        st = tt_ckpt_open(t->checkpoint_dir, t->cfg->checkpoint.load_step, &c, err);
+        st = tt_ckpt_open_before(t->checkpoint_dir, t->cfg->checkpoint.load_step, before, &c, err);
         if (st == TT_OK && c)
             *step = tt_ckpt_step(c);
         tt_ckpt_close(&c);
@@ -252,7 +252,7 @@ static int has_moments(const tt_ckpt *c)
     return 0;
 }
 
-static tt_status resume(tt_trainer *t, int64_t step, tt_error *err)
+static tt_status load_step(tt_trainer *t, int64_t step, tt_error *err)
 {
     tt_ckpt *c = NULL;
     double start = tt_clock_s();
@@ -260,7 +260,7 @@ static tt_status resume(tt_trainer *t, int64_t step, tt_error *err)
     if (st == TT_OK) {
         t->model_only = !has_moments(c);
         if (t->model_only && step < t->cfg->training.steps)
-            st = tt_fail(err, TT_ERR_CKPT,
+            st = tt_fail(err, TT_ERR_CONFIG,
                          "%s holds weights only, so training cannot go on from it to step %lld; start from its weights with "
                          "checkpoint.initial_load_path and another job.dump_folder, or name an earlier full one with "
                          "checkpoint.load_step (checkpoint.last_save_model_only = false keeps the last one full)",
@@ -268,12 +268,34 @@ static tt_status resume(tt_trainer *t, int64_t step, tt_error *err)
         else
             st = tt_state_load(t->engine, c, !t->model_only, &t->at, err);
     }
+    st = tt_world_agree(t->world, st, err);
     if (st == TT_OK)
         tt_log_root(INFO, "resumed from %s (step %lld, sample %lld) in %.2f s; to start over, use another job.dump_folder",
                     tt_ckpt_path(c), (long long)t->at.step, (long long)t->at.cursor, tt_clock_s() - start);
     tt_ckpt_close(&c);
+    return st;
+}
+
+/* The newest checkpoint whose every byte is right; *found = 0 when there is none. A damaged one is named and the next older
+ * is tried, unless it was asked for by number. */
+static tt_status resume(tt_trainer *t, int *found, tt_error *err)
+{
+    int64_t before = INT64_MAX, step;
+    tt_status st;
+    *found = 0;
+    for (;;) {
+        st = agree_on_step(t, before, &step, err);
+        if (st != TT_OK || step < 0)
+            return st;
+        st = load_step(t, step, err);
+        if (st != TT_ERR_CKPT || t->cfg->checkpoint.load_step >= 0)
+            break;
+        tt_log_root(WARN, "skipped: %s", err->text);
+        before = step;
+    }
+    *found = st == TT_OK;
     t->saved_step = t->at.step;
-    return tt_world_agree(t->world, st, err);
+    return st;
 }
 
 /* ".../checkpoint/step-100" of titan -> its folder and number; 0 when path does not end so. */
@@ -349,15 +371,14 @@ static tt_status open_metrics(tt_trainer *t, tt_error *err)
 tt_status tt_trainer_restore(tt_trainer *t, tt_error *err)
 {
     const char *initial = t->cfg->checkpoint.initial_load_path;
-    int64_t step = -1;
+    int found = 0;
     tt_status st;
     if (t->cfg->checkpoint.enable)
-        TT_TRY(agree_on_step(t, &step, err));
-    if (step >= 0) {
+        TT_TRY(resume(t, &found, err));
+    if (found) {
         if (initial)
             tt_log_root(INFO, "checkpoint.initial_load_path is not used: %s already has step-%lld", t->checkpoint_dir,
-                        (long long)step);
-        TT_TRY(resume(t, step, err));
+                        (long long)t->at.step);
     } else if (initial) {
         TT_TRY(load_initial(t, initial, err));
     } else {
@@ -481,7 +502,7 @@ tt_status tt_trainer_finish(tt_trainer *t, tt_error *err)
     if (saves(t) && !t->model_only && t->saved_step != t->at.step)
         TT_TRY(save(t, !done || !t->cfg->checkpoint.last_save_model_only, err));
     if (!done && t->stop_signal)
-        TT_TRY(tt_fail(err, TT_ERR_STOPPED, "stopped by %s after step %lld of %lld%s", tt_signals_name(t->stop_signal),
+        TT_TRY(tt_fail(err, TT_ERR_STOPPED, "%s came after step %lld of %lld%s", tt_signals_name(t->stop_signal),
                        (long long)t->at.step, (long long)t->cfg->training.steps,
                        saves(t) ? "; the checkpoint is complete: start the same command again to go on"
                                 : "; checkpoint.enable is false, so nothing was saved"));
