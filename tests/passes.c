@@ -3,6 +3,7 @@
 #include "graph/verify.h"
 #include "plan/cost.h"
 #include "plan_util.h"
+#include "run/job.h"
 #include "tap.h"
 
 #include <string.h>
@@ -42,6 +43,31 @@ static void test_errors(void)
         is_str(err.text, rows[i].text, "row %zu says why", i);
         tt_model_destroy(&model);
     }
+}
+
+/* What only the configuration knows: nodes and the global batch. */
+static void test_job_errors(void)
+{
+    tt_config *cfg = NULL;
+    tt_error err = {0};
+    tt_mesh mesh;
+    tt_model *model = NULL;
+    tt_compile_opts o;
+    if (!ok(tt_config_create(&cfg, &err) == TT_OK, "defaults"))
+        return;
+    cfg->parallelism.tensor_parallel_degree = 8;
+    ok(tt_job_mesh(cfg, 16, 0, 4, &mesh, &err) == TT_ERR_MESH, "tp over two nodes is refused");
+    is_str(err.text, "parallelism.tensor_parallel_degree=8 does not divide the 4 ranks of a node, so tensor parallel groups "
+                     "would span nodes and every layer would wait for the network; use a degree that divides 4", "and says why");
+    ok(tt_job_mesh(cfg, 16, 0, 8, &mesh, &err) == TT_OK, "tp inside a node is taken");
+    cfg->training.local_batch_size = 2;
+    cfg->training.global_batch_size = 10;
+    ok(tt_job_model(cfg, &model, &err) == TT_OK, "model %s", err.text);
+    ok(tt_job_compile_opts(cfg, model, &mesh, &o, &err) == TT_ERR_CONFIG, "a global batch that does not divide is refused");
+    is_str(err.text, "training.global_batch_size=10 (default) is not a multiple of local_batch_size 2 x 2 data-parallel ranks "
+                     "= 4; use a multiple, or another local_batch_size", "and says why");
+    tt_model_destroy(&model);
+    tt_config_destroy(&cfg);
 }
 
 /* --- published numbers ----------------------------------------------------------------------------------------------- */
@@ -256,6 +282,7 @@ static void test_verifier(void)
 int main(void)
 {
     test_errors();
+    test_job_errors();
     test_flavors();
     test_placements();
     test_recompute();
