@@ -38,6 +38,9 @@ typedef struct tt_place_row {
 /** Parse an op's rows; returns how many (at most max). */
 int tt_op_rows(int op, tt_place_row *rows, int max);
 
+/** NULL when the local operands fit the op (shapes, types, attributes), else what it demands. */
+const char *tt_op_check(const tt_program *p, const tt_instr *i);
+
 /** FLOPs of one instruction on this rank's local shapes (full attention counted, as the published formula does). */
 double tt_instr_flops(const tt_program *p, const tt_instr *i);
 /** Bytes that this rank sends in one instruction (0 when it does not communicate). The plan's figure; comm counts its own. */

@@ -113,6 +113,16 @@ tt_instr *tt_emit(tt_program *p, tt_instr_list *list, int op, int n_in, const tt
     return i;
 }
 
+tt_instr *tt_emit_copy(tt_program *p, tt_instr_list *list, const tt_instr *from)
+{
+    tt_instr copy = *from; /* from may be in the list that grows */
+    tt_instr *i = tt_emit(p, list, copy.op, copy.n_in, copy.in, copy.n_out, copy.out);
+    copy.in = i->in;
+    copy.out = i->out;
+    *i = copy;
+    return i;
+}
+
 void tt_instr_list_free(tt_instr_list *list)
 {
     free(list->at);

@@ -173,6 +173,8 @@ size_t tt_value_local_bytes(const tt_value *v);
 
 /** Append an instruction; in and out are copied. Returns a pointer valid until the next append. */
 tt_instr *tt_emit(tt_program *p, tt_instr_list *list, int op, int n_in, const tt_vid *in, int n_out, const tt_vid *out);
+/** Append a copy of an instruction of any list, with operand lists of its own. As tt_emit. */
+tt_instr *tt_emit_copy(tt_program *p, tt_instr_list *list, const tt_instr *from);
 void tt_instr_list_free(tt_instr_list *list);
 
 #endif
