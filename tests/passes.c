@@ -279,6 +279,38 @@ static void test_verifier(void)
     }
 }
 
+/* Each operand of each instruction of a placed list exchanged with another value: most exchanges cannot fit, and those that
+ * the op's demands forbid are refused; an exchange of like values changes no shape and is counted apart. */
+static void test_operands(void)
+{
+    tt_error err = {0};
+    tt_program *p = plan_program(&(plan_case){.shard = 2, .tp = 2, .batch = 3});
+    tt_instr_list *code = &p->part[TT_PART_BACKWARD].code;
+    int tried = 0, refused = 0, alike = 0;
+    ok(tt_verify_list(p, code, "compile", &err) == TT_OK, "the backward's operands fit: %s", err.text);
+    for (int j = 0; j < code->n; j++)
+        for (int k = 0; k + 1 < code->at[j].n_in; k++) {
+            tt_vid *in = code->at[j].in, a = in[k], b = in[k + 1];
+            const tt_value *x = &p->value[a], *y = &p->value[b];
+            if (tt_op_is_comm(code->at[j].op) || code->at[j].op == TT_OP_head_loss)
+                continue;
+            tried++;
+            in[k] = b;
+            in[k + 1] = a;
+            if (x->dtype == y->dtype && x->ndim == y->ndim && !memcmp(x->local, y->local, sizeof x->local))
+                alike++;
+            else if (tt_verify_list(p, code, "exchange", &err) != TT_OK)
+                refused++;
+            else
+                diag("instruction %d (%s): operands %d and %d", j, tt_op_info(code->at[j].op)->name, k, k + 1);
+            in[k] = a;
+            in[k + 1] = b;
+        }
+    ok(tried > 100 && refused + alike == tried && refused > alike,
+       "%d exchanged operands: %d refused, %d alike", tried, refused, alike);
+    tt_program_destroy(&p);
+}
+
 int main(void)
 {
     test_errors();
@@ -288,5 +320,6 @@ int main(void)
     test_recompute();
     test_reshard();
     test_verifier();
+    test_operands();
     return done_testing();
 }
