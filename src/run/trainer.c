@@ -347,11 +347,13 @@ static tt_status open_metrics(tt_trainer *t, tt_error *err)
     if (is_root(t)) {
         const tt_model_dims *d = &t->model->dims;
         char *path = tt_fs_join(t->cfg->job.dump_folder, "metrics.jsonl");
+        char *events = tt_fs_join(t->cfg->job.dump_folder, t->cfg->metrics.save_tb_folder);
         st = tt_metrics_open(
             &(tt_metrics_opts){.log_freq = (int)t->cfg->metrics.log_freq,
                                .fd = STDOUT_FILENO,
                                .color = wants_color(t),
                                .jsonl_path = path,
+                               .tensorboard_dir = t->cfg->metrics.enable_tensorboard ? events : NULL,
                                .resume_step = t->at.step,
                                .devices = tt_world_size(t->world),
                                .flops_per_token = (double)tt_flops_per_token(
@@ -364,6 +366,7 @@ static tt_status open_metrics(tt_trainer *t, tt_error *err)
                                                     .seq_len = t->cfg->training.seq_len})},
             &t->metrics, err);
         free(path);
+        free(events);
     }
     return tt_world_agree(t->world, st, err);
 }
@@ -431,6 +434,7 @@ static tt_status validate(tt_trainer *t, tt_error *err)
         printf("validate step: %lld  loss: %8.5f  tokens: %.0f  tps: %.0f\n", (long long)t->at.step, loss, tokens,
                tokens / (tt_clock_s() - start) / tt_world_size(t->world));
         fflush(stdout);
+        st = tt_metrics_validation(t->metrics, t->at.step, loss, err);
     }
     return st;
 }
