@@ -163,6 +163,14 @@ sed 's/  *#.*//' "$work/printed.cfg" | grep -v config_file >"$work/p1"
 sed 's/  *#.*//' "$work/again.cfg" | grep -v config_file >"$work/p2"
 check "--print-config reads back identical" cmp -s "$work/p1" "$work/p2"
 
+# --- the self-check ---
+if have_mpi; then
+    run_ranks 4 "$train" "$tiny" --job.dump_folder="$work/self" --parallelism.tensor_parallel_degree=2 --training.steps=1 \
+        --selfcheck
+    check "--selfcheck on dp_shard 2 x tp 2" [ $rc = 0 ]
+    check "it compared" says "selfcheck: every gradient of this mesh is one rank's"
+fi
+
 # --- titan-generate ---
 g() { # more arguments
     run "$generate" "$work/other/checkpoint" --prompt=line --max-tokens=20 --threads=1 "$@"
