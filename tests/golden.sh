@@ -70,12 +70,11 @@ for one in dim:32:64 n_layers:2:3 n_heads:4:8 n_kv_heads:2:4 ffn_dim:64:96 vocab
 set model.$key (or the flavor) to match"
 done
 from "$work/nowhere" "$@"
-check "no such folder" refused 74 "reading $work/nowhere/config.json failed: unable to open $work/nowhere/config.json: No \
-such file or directory (line -1); give the folder of a published model"
+check "no such folder" refused 74 "reading $work/nowhere/config.json failed: No such file or directory; give the folder of a published model"
 mkdir "$work/empty"
 from "$work/empty" "$@"
-check "a folder without config.json" refused 74 "reading $work/empty/config.json failed: unable to open \
-$work/empty/config.json: No such file or directory (line -1); give the folder of a published model"
+check "a folder without config.json" refused 74 "reading $work/empty/config.json failed: No such file or \
+directory; give the folder of a published model"
 cp "$hf/config.json" "$work/empty"
 from "$work/empty" "$@"
 check "a folder without weights" refused 74 "opening model folder $work/empty: there is neither model.safetensors nor \

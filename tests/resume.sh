@@ -53,6 +53,8 @@ fi
 # The comparison itself can fail.
 job 1 other --debug.seed=43
 check "another seed gives other weights" [ "$(same_state alone-a other 20 && echo same)" = "" ]
+run "$equal" "$work/alone-a/checkpoint/step-20" "$work/other/checkpoint/step-20"
+check "and the first tensor that differs is named" grep -q "^model/.* differs at byte [0-9]* of [0-9]*$" "$out"
 
 # --- stopped by a signal at any moment ---
 slow="--training.steps=400 --lr_scheduler.total_steps=400 --metrics.log_freq=100"
@@ -91,11 +93,17 @@ while [ $rc = 137 ]; do
 done
 check "killed $k times (seed $seed), it comes to its end" [ $rc = 0 ]
 check "killed: as if never stopped" same_state long-a killed 400
+check "killed: nothing half written is left" [ -z "$(ls -A "$work/killed/checkpoint" | grep -v "^step-[0-9]*\$")" ]
 
 # --- another mesh: the same state; losses within law 1 ---
 if have_mpi; then
     job 4 moved --training.steps=10
     check "10 steps on 4 ranks" [ $rc = 0 ]
+    for r in 4 1; do # loaded on another mesh and saved at once
+        job $r resaved-$r --parallelism.tensor_parallel_degree=$((r > 1 ? 2 : 1)) --training.steps=10 \
+            --checkpoint.initial_load_path="$work/moved/checkpoint/step-10" --checkpoint.initial_load_model_only=false
+        check "moved to $r ranks and saved again: the same bits" same_state moved resaved-$r 10
+    done
     job 4 moved --parallelism.tensor_parallel_degree=2 --training.steps=11
     check "one more on dp 2 x tp 2" [ $rc = 0 ]
     check "and it says why it cannot be bit-exact" says "resume is not bit-exact"

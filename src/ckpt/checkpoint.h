@@ -47,6 +47,7 @@ tt_status tt_ckpt_open(const char *dir, int64_t step, tt_ckpt **ckpt, tt_error *
 tt_status tt_ckpt_open_before(const char *dir, int64_t step, int64_t before, tt_ckpt **ckpt, tt_error *err);
 void tt_ckpt_close(tt_ckpt **ckpt);
 
+/** Its step, its folder and its meta; borrowed. */
 int64_t tt_ckpt_step(const tt_ckpt *ckpt);
 const char *tt_ckpt_path(const tt_ckpt *ckpt); /* the step's folder */
 const char *tt_ckpt_meta(const tt_ckpt *ckpt); /* JSON text given to save */

@@ -22,6 +22,7 @@ typedef struct tt_op {
     const char *placements;
 } tt_op;
 
+/** The row of the op table. */
 const tt_op *tt_op_info(int op);
 /** Op by name, or -1. */
 int tt_op_find(const char *name);

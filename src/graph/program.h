@@ -155,6 +155,7 @@ typedef struct tt_program {
     tt_vid eval_loss, eval_valid, logits, row_index;
 } tt_program;
 
+/** An empty program for this rank of the mesh, which is copied. Never NULL. */
 tt_program *tt_program_create(const tt_mesh *mesh);
 void tt_program_destroy(tt_program **program); /* accepts NULL */
 

@@ -44,6 +44,7 @@ tt_status tt_metrics_validation(tt_metrics *metrics, int64_t step, double loss, 
 /** 1 when tt_metrics_step would report that step: what is costly to know is needed then only. */
 int tt_metrics_reports(const tt_metrics *metrics, int64_t step);
 
+/** Close its files and set it to NULL; accepts NULL. */
 void tt_metrics_close(tt_metrics **metrics);
 
 #endif
