@@ -47,9 +47,11 @@ int main(int argc, char **argv)
     tt_model *model = NULL;
     tt_trainer *trainer = NULL;
 
-    for (int i = 1; i < argc; i++) /* the short name of one key */
+    for (int i = 1; i < argc; i++) /* short names of two keys */
         if (!strcmp(argv[i], "--selfcheck"))
             argv[i] = "--debug.selfcheck";
+        else if (!strcmp(argv[i], "--profile"))
+            argv[i] = "--debug.profile";
     TT_TRY(tt_config_from_args(argc, argv, &cfg, &err));
     if (answered(cfg))
         goto out;

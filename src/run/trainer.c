@@ -7,6 +7,7 @@
 #include "base/signals.h"
 #include "metrics/flops.h"
 #include "metrics/metrics.h"
+#include "profile/op_table.h"
 #include "run/feed.h"
 #include "run/guard.h"
 #include "run/import_hf.h"
@@ -34,6 +35,8 @@ struct tt_trainer {
     int64_t first_step;    /* first step of this run */
     int64_t saved_step;    /* newest step saved or loaded in full by this run, -1 none */
     int model_only;        /* the loaded checkpoint has no moments */
+    int profiled_steps;    /* debug.profile: steps timed so far */
+    double profiled_seconds;
     int stop_signal;       /* agreed by all ranks; 0 = go on */
 };
 
@@ -487,7 +490,13 @@ tt_status tt_trainer_step(tt_trainer *t, tt_error *err)
     tt_status st;
     TT_TRY(tt_feed_step(t->engine, t->loader, t->at.cursor, err));
     fed = tt_clock_s();
+    if (t->cfg->debug.profile && t->at.step + 1 == t->first_step + 1)
+        tt_executor_profile(t->engine->executor, 1); /* from the second step on: the first one touches its memory */
     TT_TRY(tt_engine_step(t->engine, t->at.step + 1, lr, 1, &r, err));
+    if (t->cfg->debug.profile && t->at.step + 1 > t->first_step) {
+        t->profiled_steps++;
+        t->profiled_seconds += tt_clock_s() - start;
+    }
     if (r.bad)
         TT_TRY(tt_guard_explain(t->world, t->engine, t->at.step + 1, t->at.cursor, &r, err));
     t->at.step++;
@@ -503,6 +512,8 @@ tt_status tt_trainer_finish(tt_trainer *t, tt_error *err)
 {
     const int done = t->at.step >= t->cfg->training.steps;
     tt_status st = TT_OK;
+    if (t->profiled_steps && is_root(t))
+        tt_op_table_print(tt_executor_op_times(t->engine->executor), t->profiled_steps, t->profiled_seconds, stderr);
     if (saves(t) && !t->model_only && t->saved_step != t->at.step)
         TT_TRY(save(t, !done || !t->cfg->checkpoint.last_save_model_only, err));
     if (!done && t->stop_signal)
