@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/log.h"
-#include "base/version.h"
 #include "device/device.h"
 #include "graph/print.h"
 #include "graph/verify.h"
@@ -75,30 +74,20 @@ out:
     return st;
 }
 
-/* --help, --version and --print-config print and end the program; 1 when one of them was asked. */
+static const char usage[] =
+    "usage: titan-plan CONFIG [--world=N] [--rank=R] [--print=WHAT] [--section.key=value ...]\n"
+    "       titan-plan --help | --version | --print-config CONFIG\n\n"
+    "CONFIG is a file, or the name of an installed config such as llama3_405b.\n\n";
+
+/* Options come before the keys in --help; the rest is answered as everywhere. */
 static int answered(const tt_config *cfg, const tt_option *options)
 {
-    switch (cfg->request) {
-    case TT_HELP:
-        puts("usage: titan-plan CONFIG [--world=N] [--rank=R] [--print=WHAT] [--section.key=value ...]\n"
-             "       titan-plan --help | --version | --print-config CONFIG\n\n"
-             "CONFIG is a file, or the name of an installed config such as llama3_405b.\n\nOptions:");
+    if (cfg->request == TT_HELP) {
+        fputs(usage, stdout);
+        puts("Options:");
         tt_args_help(options, N_OPTIONS, stdout);
-        puts("\nKeys:");
-        tt_config_help(stdout);
-        return 1;
-    case TT_HELP_MDOC:
-        tt_config_help_mdoc(stdout);
-        return 1;
-    case TT_VERSION:
-        tt_version_print(stdout, "titan-plan");
-        return 1;
-    case TT_PRINT_CONFIG:
-        tt_config_dump(cfg, stdout);
-        return 1;
-    default:
-        return 0;
     }
+    return tt_config_answer(cfg, "titan-plan", "\nKeys:\n", stdout);
 }
 
 static void say(void *ctx, const char *text)

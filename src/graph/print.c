@@ -419,19 +419,10 @@ static void put_blocks(printer *k, put_fn put)
 
 /* --- saved values ---------------------------------------------------------------------------------------------------- */
 
-static int is_input(const tt_program *p, tt_vid v)
-{
-    const tt_inputs *in[] = {&p->train, &p->eval, &p->generate};
-    for (int i = 0; i < 3; i++)
-        if (v == in[i]->tokens || v == in[i]->targets || v == in[i]->positions || v == in[i]->doc_start)
-            return 1;
-    return 0;
-}
-
 static int is_saved(const printer *k, tt_vid v)
 {
     const tt_value *x = &k->p->value[v];
-    return x->root < 0 && x->scope == TT_SCOPE_FRAME && k->origin[v].part == TT_PART_FORWARD && !is_input(k->p, v);
+    return x->root < 0 && x->scope == TT_SCOPE_FRAME && k->origin[v].part == TT_PART_FORWARD && !tt_value_is_input(k->p, v);
 }
 
 static void put_saved(printer *k, const piece *x)

@@ -82,6 +82,15 @@ tt_vid tt_value_root(const tt_program *p, tt_vid v)
     return p->value[v].root >= 0 ? p->value[v].root : v;
 }
 
+int tt_value_is_input(const tt_program *p, tt_vid v)
+{
+    const tt_inputs *in[] = {&p->train, &p->eval, &p->generate};
+    for (int i = 0; i < 3; i++)
+        if (v == in[i]->tokens || v == in[i]->targets || v == in[i]->positions || v == in[i]->doc_start)
+            return 1;
+    return 0;
+}
+
 int64_t tt_value_elements(const tt_value *v)
 {
     int64_t n = 1;

@@ -169,6 +169,8 @@ tt_vid tt_value_view(tt_program *p, tt_vid of, int64_t byte_offset, const char *
                      const int64_t *shape);
 /** The root of a value (itself when it is one). */
 tt_vid tt_value_root(const tt_program *p, tt_vid v);
+/** Is it one of the per-token inputs (tokens, targets, positions, document starts)? */
+int tt_value_is_input(const tt_program *p, tt_vid v);
 int64_t tt_value_elements(const tt_value *v); /* local */
 size_t tt_value_local_bytes(const tt_value *v);
 

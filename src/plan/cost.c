@@ -85,15 +85,6 @@ const char *tt_use_name(tt_use use)
     return name[use];
 }
 
-static int is_input(const tt_program *p, tt_vid v)
-{
-    const tt_inputs *in[] = {&p->train, &p->eval, &p->generate};
-    for (int i = 0; i < 3; i++)
-        if (v == in[i]->tokens || v == in[i]->targets || v == in[i]->positions || v == in[i]->doc_start)
-            return 1;
-    return 0;
-}
-
 /* State and step values of one block, or counters. */
 static tt_use use_of_flat(const tt_program *p, tt_vid v)
 {
@@ -120,7 +111,7 @@ tt_use tt_value_use(const tt_program *p, tt_vid v)
     case TT_SCOPE_STEP:
         return x->param >= 0 ? TT_USE_KEPT : use_of_flat(p, v);
     case TT_SCOPE_FRAME:
-        return is_input(p, v) ? TT_USE_INPUTS : TT_USE_SAVED;
+        return tt_value_is_input(p, v) ? TT_USE_INPUTS : TT_USE_SAVED;
     default:
         if (x->param >= 0)
             return TT_USE_GATHERED;
