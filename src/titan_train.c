@@ -1,35 +1,15 @@
 /* titan-train: pretrain a model as its configuration says. */
 #include "base/config.h"
 #include "base/log.h"
-#include "base/version.h"
 #include "run/job.h"
 #include "run/trainer.h"
 
 #include <string.h>
 
-/* --help, --version and --print-config print and end the program; 1 when one of them was asked. */
-static int answered(const tt_config *cfg)
-{
-    switch (cfg->request) {
-    case TT_HELP:
-        puts("usage: titan-train CONFIG [--section.key=value ...]\n"
-             "       titan-train --help | --version | --print-config CONFIG\n\n"
-             "CONFIG is a file, or the name of an installed config such as llama3_8b.\n\nKeys:");
-        tt_config_help(stdout);
-        return 1;
-    case TT_HELP_MDOC:
-        tt_config_help_mdoc(stdout);
-        return 1;
-    case TT_VERSION:
-        tt_version_print(stdout, "titan-train");
-        return 1;
-    case TT_PRINT_CONFIG:
-        tt_config_dump(cfg, stdout);
-        return 1;
-    default:
-        return 0;
-    }
-}
+static const char usage[] =
+    "usage: titan-train CONFIG [--section.key=value ...]\n"
+    "       titan-train --help | --version | --print-config CONFIG\n\n"
+    "CONFIG is a file, or the name of an installed config such as llama3_8b.\n\nKeys:\n";
 
 static void say(void *ctx, const char *text)
 {
@@ -47,11 +27,13 @@ int main(int argc, char **argv)
     tt_model *model = NULL;
     tt_trainer *trainer = NULL;
 
-    for (int i = 1; i < argc; i++) /* the short name of one key */
+    for (int i = 1; i < argc; i++) /* short names of two keys */
         if (!strcmp(argv[i], "--selfcheck"))
             argv[i] = "--debug.selfcheck";
+        else if (!strcmp(argv[i], "--profile"))
+            argv[i] = "--debug.profile";
     TT_TRY(tt_config_from_args(argc, argv, &cfg, &err));
-    if (answered(cfg))
+    if (tt_config_answer(cfg, "titan-train", usage, stdout))
         goto out;
     TT_TRY(tt_world_open(&world, &err));
     TT_TRY(tt_config_check_built(cfg, &err));

@@ -98,6 +98,7 @@ tt_status scenario_engine(tt_world *world, tt_device *device, const tt_model *mo
                          .sequence_parallel = s->sequence_parallel,
                          .logits_bytes_max = 4096,
                          .recompute = s->recompute,
+                         .verify = 1,
                          .eval_batch = s->global_batch / dp,
                          .eval_seq_len = SEQ,
                          .fsdp = {.reshard = s->reshard,

@@ -27,6 +27,7 @@ typedef struct tt_attn_block {
     int32_t lo[TT_LANES], hi[TT_LANES];
 } tt_attn_block;
 
+/** The sizes of an attention from its attributes and its query. */
 tt_attn tt_attn_of(const tt_attrs *attr, const tt_tensor *q);
 void tt_attn_block_of(const tt_attn *a, int64_t seq, int64_t block, tt_attn_block *b);
 

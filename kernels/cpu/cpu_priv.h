@@ -96,6 +96,7 @@ typedef struct tt_shapes {
 TT_CPU_KERNELS(X)
 #undef X
 
+/** Bytes of scratch that an op wants for operands of these shapes. */
 size_t tt_cpu_linear_workspace(const tt_shapes *s);
 size_t tt_cpu_attention_workspace(const tt_shapes *s);
 size_t tt_cpu_attention_bwd_workspace(const tt_shapes *s);

@@ -6,6 +6,7 @@
 
 typedef struct tt_arena tt_arena;
 
+/** An empty arena; tt_arena_destroy frees it with all that was taken from it. */
 tt_arena *tt_arena_create(void);
 void tt_arena_destroy(tt_arena **arena); /* accepts NULL */
 /** Zeroed memory that lives as long as the arena, 16-byte aligned. */

@@ -87,6 +87,10 @@ const char *tt_config_origin(const tt_config *cfg, const char *name);
 /** The whole config as a config file that reads back identical; values that are not defaults say where they came from. */
 void tt_config_dump(const tt_config *cfg, FILE *out);
 
+/** Answer --help (usage, then the keys), --help=mdoc, --version of `program`, --print-config on `out`: 1 when one of them was
+ *  asked, and the program is to end well; 0 for a run. */
+int tt_config_answer(const tt_config *cfg, const char *program, const char *usage, FILE *out);
+
 /** The keys for --help, and as the mdoc list of titan.conf(5). */
 void tt_config_help(FILE *out);
 void tt_config_help_mdoc(FILE *out);

@@ -1,5 +1,6 @@
 /* The config as text: one value, the whole file, --help, the manual's list, and what is refused or without effect. */
 #include "base/config_table.h"
+#include "base/version.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -307,5 +308,26 @@ void tt_config_help_mdoc(FILE *out)
         }
         if (items)
             fputs(".El\n", out);
+    }
+}
+
+int tt_config_answer(const tt_config *cfg, const char *program, const char *usage, FILE *out)
+{
+    switch (cfg->request) {
+    case TT_HELP:
+        fputs(usage, out);
+        tt_config_help(out);
+        return 1;
+    case TT_HELP_MDOC:
+        tt_config_help_mdoc(out);
+        return 1;
+    case TT_VERSION:
+        tt_version_print(out, program);
+        return 1;
+    case TT_PRINT_CONFIG:
+        tt_config_dump(cfg, out);
+        return 1;
+    default:
+        return 0;
     }
 }

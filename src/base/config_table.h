@@ -28,6 +28,7 @@ typedef struct tt_section {
     const char *path, *doc;
 } tt_section;
 
+/** The rows of the table: keys and sections, by index, in the order of the file. Borrowed, they live for ever. */
 int tt_config_n_keys(void);
 const tt_key *tt_config_key(int i);
 int tt_config_n_sections(void);
@@ -59,6 +60,7 @@ char *tt_config_value_text(const tt_config *cfg, int i);
 /** 1 when key i has the same value in both. */
 int tt_config_same(const tt_config *a, const tt_config *b, int i);
 
+/** Where key i got its value: "FILE:LINE", "command line" or "default". Borrowed from cfg. */
 const char *tt_config_origin_of(const tt_config *cfg, int i);
 
 #endif

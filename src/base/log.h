@@ -13,6 +13,7 @@ void tt_log_set_level(tt_log_level level);
 /** Copy every line of this rank to a file as well (NULL stops); used for <dump_folder>/logs/rank-N.log. Returns 0 or errno. */
 int tt_log_set_file(const char *path);
 
+/** What the macros call: one line when level is loud enough, on rank 0 only when root_only. */
 void tt_log_write(tt_log_level level, int root_only, const char *format, ...) __attribute__((format(printf, 3, 4)));
 #define tt_log_root(level, ...) tt_log_write(TT_LOG_##level, 1, __VA_ARGS__)
 #define tt_log_all(level, ...) tt_log_write(TT_LOG_##level, 0, __VA_ARGS__)

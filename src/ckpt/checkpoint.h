@@ -43,8 +43,11 @@ typedef struct tt_ckpt tt_ckpt; /* an opened, committed checkpoint whose manifes
  *  partial, damaged and foreign folders are named in a log line and skipped. *ckpt = NULL with TT_OK when there is none.
  *  step >= 0 asks for that step: then a bad or missing one is an error (TT_ERR_CKPT). Not collective. */
 tt_status tt_ckpt_open(const char *dir, int64_t step, tt_ckpt **ckpt, tt_error *err);
+/** The same; with step < 0 only steps below `before` count: the next older one, when the newest proved damaged. */
+tt_status tt_ckpt_open_before(const char *dir, int64_t step, int64_t before, tt_ckpt **ckpt, tt_error *err);
 void tt_ckpt_close(tt_ckpt **ckpt);
 
+/** Its step, its folder and its meta; borrowed. */
 int64_t tt_ckpt_step(const tt_ckpt *ckpt);
 const char *tt_ckpt_path(const tt_ckpt *ckpt); /* the step's folder */
 const char *tt_ckpt_meta(const tt_ckpt *ckpt); /* JSON text given to save */

@@ -67,6 +67,7 @@ tt_status tt_ckpt_manifest_text(const tt_ckpt_manifest *manifest, char **text, s
 /** Read the JSON text; everything in it is checked (tt_ckpt_manifest_check too). Errors: TT_ERR_CKPT. */
 tt_status tt_ckpt_manifest_parse(const char *text, size_t length, tt_ckpt_manifest *manifest, tt_error *err);
 
+/** Free what it owns; it is empty then. */
 void tt_ckpt_manifest_free(tt_ckpt_manifest *manifest);
 
 /** Index of the tensor of that name, or -1. */

@@ -128,6 +128,11 @@ static tt_status open_step(const char *dir, const tt_ckpt_listing *l, int64_t st
 
 tt_status tt_ckpt_open(const char *dir, int64_t step, tt_ckpt **ckpt, tt_error *err)
 {
+    return tt_ckpt_open_before(dir, step, INT64_MAX, ckpt, err);
+}
+
+tt_status tt_ckpt_open_before(const char *dir, int64_t step, int64_t before, tt_ckpt **ckpt, tt_error *err)
+{
     tt_ckpt_listing l;
     *ckpt = NULL;
     tt_status st = tt_ckpt_list(dir, &l, err);
@@ -141,6 +146,8 @@ tt_status tt_ckpt_open(const char *dir, int64_t step, tt_ckpt **ckpt, tt_error *
         tt_log_root(INFO, "checkpoint folder %s: left alone, not ours: %s", dir, l.foreign);
     for (int i = 0; i < l.n_steps && !*ckpt; i++) {
         tt_error why = {0};
+        if (l.steps[i].step >= before)
+            continue;
         if (!l.steps[i].committed) {
             tt_log_root(WARN, "checkpoint %s/%s was never finished (no %s): skipped", dir, l.steps[i].name, TT_CKPT_COMMITTED);
         } else if (open_folder(dir, l.steps[i].name, ckpt, &why) == TT_ERR_NOMEM) {

@@ -1,6 +1,7 @@
 /* See hf_config.h. A key that is null counts as missing, as it does for the library that writes these files. */
 #include "convert/hf_config.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -196,8 +197,10 @@ tt_status tt_hf_config_read(const char *dir, tt_hf_config *config, tt_error *err
         return tt_fail(err, TT_ERR_IO, "the path %s/config.json is longer than %zu bytes", dir, sizeof path);
     json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &je);
     if (!root)
-        return tt_fail(err, TT_ERR_DATA, "reading %s failed: %s (line %d); give the folder of a published model", path,
-                       je.text, je.line);
+        return je.line < 0 ? tt_fail(err, TT_ERR_DATA, "reading %s failed: %s; give the folder of a published model", path,
+                                     strerror(errno))
+                           : tt_fail(err, TT_ERR_DATA, "reading %s failed: %s (line %d); give the folder of a published model",
+                                     path, je.text, je.line);
     tt_status st = read_all(config, root, err);
     if (st != TT_OK)
         tt_fail_context(err, st, "%s does not describe a model that can be read", path);

@@ -16,6 +16,7 @@ typedef struct tt_hf_folder tt_hf_folder;
 tt_status tt_hf_folder_open(const char *dir, tt_hf_folder **folder, tt_error *err);
 void tt_hf_folder_close(tt_hf_folder **folder);
 
+/** The path it was opened with; borrowed. */
 const char *tt_hf_folder_path(const tt_hf_folder *folder);
 /** All tensors, file after file; borrowed. *file (may be NULL) is the file that holds it. */
 int tt_hf_folder_count(const tt_hf_folder *folder);

@@ -27,6 +27,7 @@ typedef struct tt_safetensors_entry {
 tt_status tt_safetensors_open(const char *path, tt_safetensors **file, tt_error *err);
 void tt_safetensors_close(tt_safetensors **file);
 
+/** The path it was opened with; borrowed. */
 const char *tt_safetensors_path(const tt_safetensors *file);
 /** Tensors in the order of their bytes. All that is returned is borrowed from file. */
 int tt_safetensors_count(const tt_safetensors *file);

@@ -19,6 +19,7 @@ tt_status tt_dataset_open(const char *path, const tt_tokenizer *tokenizer, int64
 void tt_dataset_close(tt_dataset **dataset);
 
 int64_t tt_dataset_tokens(const tt_dataset *dataset);     /* all, BOS and EOS included */
+/** Documents in it, and files that were empty and count for nothing. */
 int64_t tt_dataset_documents(const tt_dataset *dataset);
 int64_t tt_dataset_empty_files(const tt_dataset *dataset); /* left out */
 /** Copy tokens first .. first+n-1 into out[n]; they must exist. */

@@ -22,6 +22,7 @@ tt_status tt_tokenizer_open(const char *name, tt_tokenizer **tokenizer, tt_error
 /** Close; accepts NULL. */
 void tt_tokenizer_close(tt_tokenizer **tokenizer);
 
+/** Its name, for messages; borrowed. */
 const char *tt_tokenizer_name(const tt_tokenizer *tokenizer);
 /** Number of ids; ids are 0 .. vocab-1 (some may stand for nothing). */
 int32_t tt_tokenizer_vocab(const tt_tokenizer *tokenizer);

@@ -22,6 +22,7 @@ typedef struct tt_op {
     const char *placements;
 } tt_op;
 
+/** The row of the op table. */
 const tt_op *tt_op_info(int op);
 /** Op by name, or -1. */
 int tt_op_find(const char *name);
@@ -37,6 +38,9 @@ typedef struct tt_place_row {
 
 /** Parse an op's rows; returns how many (at most max). */
 int tt_op_rows(int op, tt_place_row *rows, int max);
+
+/** NULL when the local operands fit the op (shapes, types, attributes), else what it demands. */
+const char *tt_op_check(const tt_program *p, const tt_instr *i);
 
 /** FLOPs of one instruction on this rank's local shapes (full attention counted, as the published formula does). */
 double tt_instr_flops(const tt_program *p, const tt_instr *i);

@@ -41,6 +41,12 @@ void tt_program_destroy(tt_program **program)
     *program = NULL;
 }
 
+size_t tt_program_arena_bytes(const tt_program *p)
+{
+    return p->scope_bytes[TT_SCOPE_STATE] + p->scope_bytes[TT_SCOPE_STEP] +
+           p->scope_bytes[TT_SCOPE_FRAME] * (size_t)p->n_frames + p->scope_bytes[TT_SCOPE_SCRATCH];
+}
+
 static tt_vid value_append(tt_program *p, const char *name, tt_dtype dtype, int ndim, const int64_t *shape)
 {
     if (p->n_values == p->cap_values) {
@@ -76,6 +82,15 @@ tt_vid tt_value_root(const tt_program *p, tt_vid v)
     return p->value[v].root >= 0 ? p->value[v].root : v;
 }
 
+int tt_value_is_input(const tt_program *p, tt_vid v)
+{
+    const tt_inputs *in[] = {&p->train, &p->eval, &p->generate};
+    for (int i = 0; i < 3; i++)
+        if (v == in[i]->tokens || v == in[i]->targets || v == in[i]->positions || v == in[i]->doc_start)
+            return 1;
+    return 0;
+}
+
 int64_t tt_value_elements(const tt_value *v)
 {
     int64_t n = 1;
@@ -104,6 +119,16 @@ tt_instr *tt_emit(tt_program *p, tt_instr_list *list, int op, int n_in, const tt
         memcpy(i->in, in, sizeof(tt_vid) * (size_t)n_in);
     if (n_out)
         memcpy(i->out, out, sizeof(tt_vid) * (size_t)n_out);
+    return i;
+}
+
+tt_instr *tt_emit_copy(tt_program *p, tt_instr_list *list, const tt_instr *from)
+{
+    tt_instr copy = *from; /* from may be in the list that grows */
+    tt_instr *i = tt_emit(p, list, copy.op, copy.n_in, copy.in, copy.n_out, copy.out);
+    copy.in = i->in;
+    copy.out = i->out;
+    *i = copy;
     return i;
 }
 

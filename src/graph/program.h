@@ -98,7 +98,7 @@ typedef struct tt_part {
     const char *name;
     tt_instr_list code;
     size_t scratch_bytes;     /* set by the memory pass */
-    size_t scratch_floor;     /* largest simultaneous live bytes: no packing can be smaller */
+    size_t scratch_floor;     /* largest sum of bytes in use at once, as the events tell: no packing can be smaller */
 } tt_part;
 
 /* A parameter: what it is (from the family's table), and where its bytes are (from the fsdp pass). */
@@ -155,8 +155,12 @@ typedef struct tt_program {
     tt_vid eval_loss, eval_valid, logits, row_index;
 } tt_program;
 
+/** An empty program for this rank of the mesh, which is copied. Never NULL. */
 tt_program *tt_program_create(const tt_mesh *mesh);
 void tt_program_destroy(tt_program **program); /* accepts NULL */
+
+/** Bytes that the program reserves on the device: state + step + frames + scratch. */
+size_t tt_program_arena_bytes(const tt_program *p);
 
 /** A new root value with logical shape; placement R everywhere, local = shape, bytes from local. */
 tt_vid tt_value_new(tt_program *p, const char *name, tt_dtype dtype, int ndim, const int64_t *shape);
@@ -165,11 +169,15 @@ tt_vid tt_value_view(tt_program *p, tt_vid of, int64_t byte_offset, const char *
                      const int64_t *shape);
 /** The root of a value (itself when it is one). */
 tt_vid tt_value_root(const tt_program *p, tt_vid v);
+/** Is it one of the per-token inputs (tokens, targets, positions, document starts)? */
+int tt_value_is_input(const tt_program *p, tt_vid v);
 int64_t tt_value_elements(const tt_value *v); /* local */
 size_t tt_value_local_bytes(const tt_value *v);
 
 /** Append an instruction; in and out are copied. Returns a pointer valid until the next append. */
 tt_instr *tt_emit(tt_program *p, tt_instr_list *list, int op, int n_in, const tt_vid *in, int n_out, const tt_vid *out);
+/** Append a copy of an instruction of any list, with operand lists of its own. As tt_emit. */
+tt_instr *tt_emit_copy(tt_program *p, tt_instr_list *list, const tt_instr *from);
 void tt_instr_list_free(tt_instr_list *list);
 
 #endif

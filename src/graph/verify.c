@@ -1,8 +1,8 @@
 /* See verify.h. */
 #include "graph/verify.h"
 
+#include "graph/clock.h"
 #include "graph/ops.h"
-#include "passes/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +60,9 @@ static tt_status check_instr(const checker *c, int j)
         return bad(c, j, -1, "wrong number of operands");
     for (int k = 0; k < i->n_in + i->n_out && st == TT_OK; k++)
         st = check_operand(c, j, i->in[k]);
+    const char *demand = st == TT_OK ? tt_op_check(c->p, i) : NULL;
+    if (demand)
+        return bad(c, j, i->n_in ? i->in[0] : i->out[0], demand);
     for (int k = 0; k < i->n_out && st == TT_OK; k++)
         if (c->p->value[tt_value_root(c->p, i->out[k])].scope == TT_SCOPE_STATE && c->part_id != TT_PART_UPDATE &&
             c->part_id != TT_PART_INIT && c->part_id != TT_PART_RESTORE)
@@ -205,4 +208,46 @@ tt_status tt_verify(const tt_program *p, tt_error *err)
     }
     free(c.written_before);
     return st;
+}
+
+/* --- after each pass ------------------------------------------------------------------------------------------------- */
+
+static tt_status bad_list(const char *pass, const tt_instr_list *list, int j, const char *what, tt_error *err)
+{
+    return tt_fail(err, TT_ERR_INTERNAL, "program check after %s: instruction %d (%s): %s", pass, j,
+                   tt_op_info(list->at[j].op)->name, what);
+}
+
+/* A parameter's gradient lies as the parameter does, or is a partial sum where the parameter is replicated. */
+static int gradient_fits(const tt_program *p, const tt_instr *i)
+{
+    if (i->grad_of < 0)
+        return 1;
+    for (int a = 0; a < TT_N_AXES; a++) {
+        tt_placement want = p->param[i->grad_of].place[a], got = p->value[i->out[0]].place[a];
+        if (want.kind == TT_S ? !tt_placement_equal(want, got) : got.kind == TT_S)
+            return 0;
+    }
+    return 1;
+}
+
+tt_status tt_verify_list(const tt_program *p, const tt_instr_list *list, const char *pass, tt_error *err)
+{
+    for (int j = 0; j < list->n; j++) {
+        const tt_instr *i = &list->at[j];
+        const tt_op *op = tt_op_info(i->op);
+        if ((op->n_in >= 0 && op->n_in != i->n_in) || (op->n_out >= 0 && op->n_out != i->n_out))
+            return bad_list(pass, list, j, "wrong number of operands", err);
+        for (int k = 0; k < i->n_in + i->n_out; k++)
+            if (i->in[k] < 0 || i->in[k] >= p->n_values)
+                return bad_list(pass, list, j, "no such value", err);
+        const char *demand = tt_op_check(p, i);
+        if (demand)
+            return bad_list(pass, list, j, demand, err);
+        if (i->block < 0 || i->block >= p->n_blocks)
+            return bad_list(pass, list, j, "no such block", err);
+        if (!gradient_fits(p, i))
+            return bad_list(pass, list, j, "a gradient that does not lie as its parameter", err);
+    }
+    return TT_OK;
 }

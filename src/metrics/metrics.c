@@ -12,8 +12,8 @@
 
 struct tt_metrics {
     tt_metrics_opts opts;
-    char *path;
-    int jsonl, color;
+    char *path, *events_path;
+    int jsonl, events, color;
     /* since the last report */
     int64_t steps, tokens;
     double seconds, data_seconds;
@@ -30,10 +30,12 @@ tt_status tt_metrics_open(const tt_metrics_opts *opts, tt_metrics **metrics, tt_
     }
     m->opts = *opts;
     m->opts.jsonl_path = m->path;
-    m->jsonl = -1;
+    m->jsonl = m->events = -1;
     m->color = opts->color < 0 ? opts->fd >= 0 && isatty(opts->fd) : opts->color;
     if (m->path)
         st = tt_sink_jsonl_open(m->path, opts->resume_step, &m->jsonl, err);
+    if (st == TT_OK && opts->tensorboard_dir)
+        st = tt_sink_tensorboard_open(opts->tensorboard_dir, opts->resume_step, &m->events, &m->events_path, err);
     if (st != TT_OK)
         tt_metrics_close(&m);
     *metrics = m;
@@ -47,7 +49,10 @@ void tt_metrics_close(tt_metrics **metrics)
         return;
     if (m->jsonl >= 0)
         close(m->jsonl);
+    if (m->events >= 0)
+        close(m->events);
     free(m->path);
+    free(m->events_path);
     free(m);
     *metrics = NULL;
 }
@@ -83,6 +88,48 @@ static tt_report make_report(const tt_metrics *m, const tt_metrics_values *v)
     return r;
 }
 
+void tt_report_scalars(const tt_report *r, tt_scalar out[TT_REPORT_SCALARS])
+{
+    const tt_scalar all[TT_REPORT_SCALARS] = {
+        {"loss_metrics/global_avg_loss", r->loss},
+        {"loss_metrics/global_max_loss", r->loss_max},
+        {"grad_norm", r->grad_norm},
+        {"lr", r->lr},
+        {"throughput(tps)", r->tps},
+        {"tflops", r->tflops},
+        {"mfu(%)", r->mfu_percent},
+        {"time_metrics/end_to_end(s)", r->seconds_per_step},
+        {"time_metrics/data_loading(s)", r->data_seconds_per_step},
+        {"time_metrics/data_loading(%)", r->data_percent},
+        {"memory/max_reserved(GiB)", r->memory_gib},
+        {"memory/max_reserved(%)", r->memory_percent},
+        {"n_tokens_seen", (double)r->tokens_seen},
+    };
+    memcpy(out, all, sizeof all);
+}
+
+/* To the files; each is tried, the first error is returned. */
+static tt_status write_scalars(tt_metrics *m, int64_t step, const tt_scalar *scalars, int n, tt_error *err)
+{
+    tt_status st = TT_OK;
+    if (m->jsonl >= 0)
+        st = tt_sink_jsonl_write(m->jsonl, m->path, step, scalars, n, err);
+    for (int i = 0; i < n && m->events >= 0; i++) {
+        if (isnan(scalars[i].value) && !strcmp(scalars[i].tag, "mfu(%)"))
+            continue; /* not known: no curve */
+        tt_status one = tt_sink_tensorboard_write(m->events, m->events_path, step, scalars[i].tag, scalars[i].value,
+                                                  st == TT_OK ? err : NULL);
+        st = st == TT_OK ? one : st;
+    }
+    return st;
+}
+
+tt_status tt_metrics_validation(tt_metrics *metrics, int64_t step, double loss, tt_error *err)
+{
+    const tt_scalar scalar = {"validation_metrics/loss", loss};
+    return write_scalars(metrics, step, &scalar, 1, err);
+}
+
 tt_status tt_metrics_step(tt_metrics *metrics, const tt_metrics_values *values, tt_error *err)
 {
     tt_metrics *m = metrics;
@@ -100,9 +147,8 @@ tt_status tt_metrics_step(tt_metrics *metrics, const tt_metrics_values *values, 
     int n = tt_sink_line_format(&report, m->color, line, sizeof line);
     if (m->opts.fd >= 0 && write(m->opts.fd, line, (size_t)n) != n)
         st = tt_fail(err, TT_ERR_IO, "cannot write the step line: %s", strerror(errno));
-    if (m->jsonl >= 0) {
-        tt_status other = tt_sink_jsonl_write(m->jsonl, m->path, &report, err);
-        st = other != TT_OK ? other : st;
-    }
-    return st;
+    tt_scalar scalars[TT_REPORT_SCALARS];
+    tt_report_scalars(&report, scalars);
+    tt_status files = write_scalars(m, values->step, scalars, TT_REPORT_SCALARS, err);
+    return files != TT_OK ? files : st;
 }

@@ -16,6 +16,7 @@ typedef struct tt_metrics_opts {
     int fd;                 /* of the step line; -1: no line */
     int color;              /* 1 yes, 0 no, -1 when fd is a terminal (disable_color_printing gives 0) */
     const char *jsonl_path; /* <dump_folder>/metrics.jsonl; NULL: none */
+    const char *tensorboard_dir; /* folder of event files; NULL: none */
     int64_t resume_step;    /* step of the loaded checkpoint; 0 for a run from the start */
     int devices;            /* ranks of the job: tps, tflops and mfu are per device */
     double flops_per_token; /* tt_flops_per_token; 0: tflops is 0 */
@@ -38,9 +39,12 @@ tt_status tt_metrics_open(const tt_metrics_opts *opts, tt_metrics **metrics, tt_
 /** Take the values of a step and report when it is time. Errors: TT_ERR_IO (the line still comes out). */
 tt_status tt_metrics_step(tt_metrics *metrics, const tt_metrics_values *values, tt_error *err);
 
+/** The loss of a validation after `step`, into the files. Errors: TT_ERR_IO. */
+tt_status tt_metrics_validation(tt_metrics *metrics, int64_t step, double loss, tt_error *err);
 /** 1 when tt_metrics_step would report that step: what is costly to know is needed then only. */
 int tt_metrics_reports(const tt_metrics *metrics, int64_t step);
 
+/** Close its files and set it to NULL; accepts NULL. */
 void tt_metrics_close(tt_metrics **metrics);
 
 #endif

@@ -87,33 +87,25 @@ tt_status tt_sink_jsonl_open(const char *path, int64_t resume_step, int *fd, tt_
 
 static void put(FILE *out, const char *key, double x)
 {
-    if (isfinite(x))
+    if (x == floor(x) && fabs(x) < 1e15)
+        fprintf(out, ", \"%s\": %.0f", key, x);
+    else if (isfinite(x))
         fprintf(out, ", \"%s\": %.9g", key, x);
     else
         fprintf(out, ", \"%s\": null", key); /* JSON has no NaN */
 }
 
-tt_status tt_sink_jsonl_write(int fd, const char *path, const tt_report *r, tt_error *err)
+tt_status tt_sink_jsonl_write(int fd, const char *path, int64_t step, const tt_scalar *scalars, int n, tt_error *err)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return tt_fail(err, TT_ERR_NOMEM, "writing %s: out of memory", path);
-    fprintf(out, "{\"step\": %lld", (long long)r->step);
-    put(out, "loss_metrics/global_avg_loss", r->loss);
-    put(out, "loss_metrics/global_max_loss", r->loss_max);
-    put(out, "grad_norm", r->grad_norm);
-    put(out, "lr", r->lr);
-    put(out, "throughput(tps)", r->tps);
-    put(out, "tflops", r->tflops);
-    put(out, "mfu(%)", r->mfu_percent);
-    put(out, "time_metrics/end_to_end(s)", r->seconds_per_step);
-    put(out, "time_metrics/data_loading(s)", r->data_seconds_per_step);
-    put(out, "time_metrics/data_loading(%)", r->data_percent);
-    put(out, "memory/max_reserved(GiB)", r->memory_gib);
-    put(out, "memory/max_reserved(%)", r->memory_percent);
-    fprintf(out, ", \"n_tokens_seen\": %lld}\n", (long long)r->tokens_seen);
+    fprintf(out, "{\"step\": %lld", (long long)step);
+    for (int i = 0; i < n; i++)
+        put(out, scalars[i].tag, scalars[i].value);
+    fprintf(out, "}\n");
     tt_status st = TT_OK;
     ssize_t got = fclose(out) == 0 ? write(fd, text, size) : -1; /* one write: a crash tears the last line at most */
     if (got < 0 || (size_t)got != size)

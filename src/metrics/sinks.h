@@ -21,10 +21,26 @@ typedef struct tt_report {
  *  step: N  loss: x.xxxxx  grad_norm: x.xxxx  memory: x.xxGiB(y%)  tps: n  tflops: x.xx  mfu: x.xx% */
 int tt_sink_line_format(const tt_report *report, int color, char *out, size_t size);
 
+/* A number by its name. */
+typedef struct tt_scalar {
+    const char *tag;
+    double value;
+} tt_scalar;
+#define TT_REPORT_SCALARS 13
+
+/** The numbers of a report under the reference trainer's names, in a fixed order. */
+void tt_report_scalars(const tt_report *report, tt_scalar out[TT_REPORT_SCALARS]);
+
 /** Heal the file (see tt_metrics_open) and open it for appending: *fd. */
 tt_status tt_sink_jsonl_open(const char *path, int64_t resume_step, int *fd, tt_error *err);
 
-/** Append one object, in one write. Keys are the reference trainer's metric names. */
-tt_status tt_sink_jsonl_write(int fd, const char *path, const tt_report *report, tt_error *err);
+/** Append one object {"step": N, "TAG": value, …}, in one write; what is not finite becomes null. */
+tt_status tt_sink_jsonl_write(int fd, const char *path, int64_t step, const tt_scalar *scalars, int n, tt_error *err);
+
+/** Begin an event file in dir (made when missing): *fd, and its name in *path (malloc'd, the caller's). After a resume the
+ *  file tells readers to drop older points from resume_step + 1 on. Errors: TT_ERR_IO. */
+tt_status tt_sink_tensorboard_open(const char *dir, int64_t resume_step, int *fd, char **path, tt_error *err);
+/** Append one scalar, as fp32. Tags of at most 400 bytes. */
+tt_status tt_sink_tensorboard_write(int fd, const char *path, int64_t step, const char *tag, double value, tt_error *err);
 
 #endif

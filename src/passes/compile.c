@@ -140,32 +140,41 @@ static void prepend_feed(tt_program *p, tt_part_id part, tt_instr_list *code, in
 {
     tt_instr_list *out = &p->part[part].code;
     feed(p, out, n, v);
-    for (int k = 0; k < code->n; k++) {
-        tt_instr i = code->at[k];
-        tt_instr *o = tt_emit(p, out, i.op, i.n_in, i.in, i.n_out, i.out);
-        i.in = o->in;
-        i.out = o->out;
-        *o = i;
-    }
+    for (int k = 0; k < code->n; k++)
+        tt_emit_copy(p, out, &code->at[k]);
     tt_instr_list_free(code);
+}
+
+/* In tests and under debug every pass answers for what it leaves behind. */
+static tt_status check(const tt_program *p, const tt_compile_opts *opts, const tt_instr_list *list, const char *pass,
+                       tt_error *err)
+{
+    return opts->verify ? tt_verify_list(p, list, pass, err) : TT_OK;
 }
 
 static tt_status compile_train(tt_program *p, const tt_model *model, const tt_compile_opts *opts, tt_error *err)
 {
-    tt_instr_list list = {0}, forward = {0};
-    tt_status st = build_forward(p, model, opts, TT_END_LOSS, &p->train, &list, err);
-    if (st != TT_OK) {
-        tt_instr_list_free(&list);
-        return st;
-    }
-    tt_split(p, &list, &forward, &p->part[TT_PART_BACKWARD].code);
-    tt_recompute_pass(p, &forward, &p->part[TT_PART_BACKWARD].code, &opts->recompute);
-    prepend_feed(p, TT_PART_FORWARD, &forward, 4, (tt_vid[]){p->train.tokens, p->train.targets, p->train.positions, p->train.doc_start});
+    const tt_inputs *in = &p->train;
     const int keep = opts->fsdp.reshard == TT_RESHARD_NEVER;
+    tt_instr_list list = {0}, forward = {0}, *backward = &p->part[TT_PART_BACKWARD].code;
+    tt_status st;
+    TT_TRY(build_forward(p, model, opts, TT_END_LOSS, in, &list, err));
+    TT_TRY(check(p, opts, &list, "shard", err));
+    tt_split(p, &list, &forward, backward);
+    tt_recompute_pass(p, &forward, backward, &opts->recompute);
+    TT_TRY(check(p, opts, backward, "recompute", err));
+    prepend_feed(p, TT_PART_FORWARD, &forward, 4,
+                 (tt_vid[]){in->tokens, in->targets, in->positions, in->doc_start});
     tt_fsdp_gather(p, TT_PART_FORWARD, keep);
     tt_fsdp_gather(p, TT_PART_BACKWARD, keep);
+    TT_TRY(check(p, opts, &p->part[TT_PART_FORWARD].code, "gather", err));
+    TT_TRY(check(p, opts, backward, "gather", err));
     tt_fsdp_reduce_gradients(p);
-    return TT_OK;
+    TT_TRY(check(p, opts, backward, "reduce", err));
+out:
+    tt_instr_list_free(&list);
+    tt_instr_list_free(&forward);
+    return st;
 }
 
 static tt_status compile_eval(tt_program *p, const tt_model *model, const tt_compile_opts *opts, tt_part_id part,
@@ -211,6 +220,8 @@ tt_status tt_compile(const tt_model *model, const tt_mesh *mesh, const tt_compil
     tt_plan_workspaces(p, &opts->device);
     tt_order(p);
     tt_plan_memory(p);
+    if (opts->verify)
+        TT_TRY(tt_verify(p, err));
     *program = p;
     p = NULL;
 out:

@@ -23,6 +23,7 @@ typedef struct tt_compile_opts {
     int64_t eval_seq_len;
     int64_t generate_seq_len; /* 0 = no generation part */
     int logits;            /* also the part that gives all logits of a training batch */
+    int verify;            /* check the program after each pass, and the whole at the end (tests, debug) */
     tt_device_profile device;
 } tt_compile_opts;
 

@@ -202,15 +202,11 @@ void tt_fsdp_gather(tt_program *p, tt_part_id part, int step_scope)
     TT_ASSERT(g.now && g.order);
     find_order(&g, code);
     for (int k = 0; k < code->n; k++) {
-        tt_instr i = code->at[k];
-        prefetch(&g, &i);
-        for (int a = 0; a < i.n_in; a++)
-            if (p->value[i.in[a]].param >= 0)
-                i.in[a] = g.now[p->value[i.in[a]].param];
-        tt_instr *o = tt_emit(p, &g.out, i.op, i.n_in, i.in, i.n_out, i.out);
-        i.in = o->in;
-        i.out = o->out;
-        *o = i;
+        prefetch(&g, &code->at[k]);
+        tt_instr *i = tt_emit_copy(p, &g.out, &code->at[k]);
+        for (int a = 0; a < i->n_in; a++)
+            if (p->value[i->in[a]].param >= 0)
+                i->in[a] = g.now[p->value[i->in[a]].param];
     }
     tt_instr_list_free(code);
     *code = g.out;
@@ -315,10 +311,7 @@ void tt_fsdp_reduce_gradients(tt_program *p)
             i.out[g] = r.target[w];
             i.acc = !first ? TT_ACC_ADD : shards(p) == 1 ? TT_ACC_CALL : TT_ACC_WRITE;
         }
-        tt_instr *o = tt_emit(p, &r.out, i.op, i.n_in, i.in, i.n_out, i.out);
-        i.in = o->in;
-        i.out = o->out;
-        *o = i;
+        tt_emit_copy(p, &r.out, &i);
         if (g >= 0 && --r.left[p->param[i.grad_of].block] == 0 && shards(p) > 1)
             emit_reduce_scatter(&r, p->param[i.grad_of].block);
     }

@@ -1,14 +1,12 @@
 /* Bytes: which scope a value lives in, and where.
  *
  * State and step values are laid end to end. Frame values (forward -> backward) are too: all are alive in between.
- * Scratch is packed by best fit over the instructions of a part; space is reused only where the events prove that its
- * last reader is done. Nothing is allocated after this: an operand is base + offset. */
+ * Scratch is packed over the instructions of a part (pack.h); space is reused only where the events prove that its last
+ * reader is done. Nothing is allocated after this: an operand is base + offset. */
 #ifndef TT_PASSES_MEMORY_H
 #define TT_PASSES_MEMORY_H
 
 #include "graph/ops.h"
-
-#define TT_MEMORY_ALIGN ((size_t)256)
 
 /* What planning needs to know of a device; never the device itself. */
 typedef struct tt_device_profile {

@@ -13,26 +13,11 @@ typedef struct orderer {
     tt_instr_list *code;
     tt_clock *clock;   /* before each instruction */
     access *of;        /* by root value */
+    int *kept; /* room for one instruction's waits */
     int last[TT_N_QUEUES];
-    int block_start;   /* first instruction of the current compute block */
     int block;
-    int reduce_before[2]; /* last reduce instruction issued before the current / the previous block */
+    int reduce_before; /* last reduce instruction issued before the current block */
 } orderer;
-
-static void clock_join(tt_clock *c, const tt_clock *other)
-{
-    for (int q = 0; q < TT_N_QUEUES; q++)
-        if (other->at[q] > c->at[q])
-            c->at[q] = other->at[q];
-}
-
-/* What is known once instruction i is done. */
-static tt_clock clock_after(const tt_instr_list *code, const tt_clock *clock, int i)
-{
-    tt_clock c = clock[i];
-    c.at[code->at[i].queue] = i;
-    return c;
-}
 
 static void wait_for(orderer *o, int j, int i)
 {
@@ -40,14 +25,34 @@ static void wait_for(orderer *o, int j, int i)
     int q = i >= 0 ? (int)o->code->at[i].queue : -1;
     if (i < 0 || q == (int)x->queue || o->clock[j].at[q] >= i)
         return;
-    tt_clock c = clock_after(o->code, o->clock, i);
-    clock_join(&o->clock[j], &c);
+    tt_clock c = tt_clock_after(o->code, o->clock, i);
+    tt_clock_join(&o->clock[j], &c);
     int *wait = tt_arena_alloc(o->p->arena, sizeof(int) * (size_t)(x->n_wait + 1));
     if (x->n_wait)
         memcpy(wait, x->wait, sizeof(int) * (size_t)x->n_wait);
     wait[x->n_wait++] = i;
     x->wait = wait;
-    o->code->at[i].signals = 1;
+}
+
+/* Forget waits that another wait of the same instruction implies, and mark those that are left. */
+static void keep_needed(orderer *o, int j)
+{
+    tt_instr *x = &o->code->at[j];
+    int n = 0;
+    for (int w = 0; w < x->n_wait; w++) {
+        int implied = 0;
+        for (int v = 0; v < x->n_wait && !implied; v++) {
+            tt_clock c = tt_clock_after(o->code, o->clock, x->wait[v]);
+            implied = x->wait[v] > x->wait[w] && c.at[o->code->at[x->wait[w]].queue] >= x->wait[w];
+        }
+        if (!implied)
+            o->kept[n++] = x->wait[w];
+    }
+    for (int w = 0; w < n; w++) {
+        x->wait[w] = o->kept[w];
+        o->code->at[x->wait[w]].signals = 1;
+    }
+    x->n_wait = n;
 }
 
 static void wait_operands(orderer *o, int j)
@@ -71,40 +76,43 @@ static void wait_operands(orderer *o, int j)
         o->of[tt_value_root(o->p, x.out[k])].write[x.queue] = j;
 }
 
-/* Compute stays at most two blocks ahead of the reductions, so that gradients' space comes back. */
+/* Compute stays at most one block ahead of the reductions: while a block computes, the gradients of the one before it are
+ * on their way, and the space of those before that is free again. */
 static void hold_back(orderer *o, int j)
 {
     const tt_instr *x = &o->code->at[j];
     if (x->queue != TT_Q_COMPUTE || x->block == o->block)
         return;
-    wait_for(o, j, o->reduce_before[1]);
+    wait_for(o, j, o->reduce_before);
     o->block = x->block;
-    o->reduce_before[1] = o->reduce_before[0];
-    o->reduce_before[0] = o->last[TT_Q_REDUCE];
+    o->reduce_before = o->last[TT_Q_REDUCE];
 }
 
 static void order_part(tt_program *p, tt_instr_list *code, access *of)
 {
-    orderer o = {.p = p, .code = code, .of = of, .block = -1, .reduce_before = {-1, -1}};
+    orderer o = {.p = p, .code = code, .of = of, .block = -1, .reduce_before = -1};
     memset(o.last, 0xff, sizeof o.last);
     memset(of, 0xff, sizeof *of * (size_t)p->n_values);
     o.clock = malloc(sizeof *o.clock * (size_t)(code->n + 1));
-    TT_ASSERT(o.clock);
+    o.kept = malloc(sizeof *o.kept * (size_t)(code->n + 1));
+    TT_ASSERT(o.clock && o.kept);
     for (int j = 0; j < code->n; j++) {
         tt_instr *x = &code->at[j];
         x->n_wait = 0;
         x->signals = 0;
         if (o.last[x->queue] >= 0)
-            o.clock[j] = clock_after(code, o.clock, o.last[x->queue]);
+            o.clock[j] = tt_clock_after(code, o.clock, o.last[x->queue]);
         else
             memset(&o.clock[j], 0xff, sizeof o.clock[j]);
         hold_back(&o, j);
         if (x->after_compute)
             wait_for(&o, j, o.last[TT_Q_COMPUTE]);
         wait_operands(&o, j);
+        keep_needed(&o, j);
         o.last[x->queue] = j;
     }
     free(o.clock);
+    free(o.kept);
 }
 
 void tt_order(tt_program *p)
@@ -114,25 +122,4 @@ void tt_order(tt_program *p)
     for (int i = 0; i < TT_N_PARTS; i++)
         order_part(p, &p->part[i].code, of);
     free(of);
-}
-
-tt_clock *tt_clocks(const tt_instr_list *code)
-{
-    tt_clock *clock = malloc(sizeof *clock * (size_t)(code->n + 1));
-    int last[TT_N_QUEUES];
-    TT_ASSERT(clock);
-    memset(last, 0xff, sizeof last);
-    for (int j = 0; j < code->n; j++) {
-        const tt_instr *x = &code->at[j];
-        if (last[x->queue] >= 0)
-            clock[j] = clock_after(code, clock, last[x->queue]);
-        else
-            memset(&clock[j], 0xff, sizeof clock[j]);
-        for (int k = 0; k < x->n_wait; k++) {
-            tt_clock c = clock_after(code, clock, x->wait[k]);
-            clock_join(&clock[j], &c);
-        }
-        last[x->queue] = j;
-    }
-    return clock;
 }

@@ -9,15 +9,8 @@ void tt_split(tt_program *p, tt_instr_list *list, tt_instr_list *forward, tt_ins
     int loss = 0;
     while (loss < list->n && !(list->at[loss].role == TT_ROLE_F && list->at[loss].block == p->n_blocks - 1))
         loss++;
-    for (int k = 0; k < list->n; k++) {
-        tt_instr *from = &list->at[k];
-        tt_instr_list *to = k < loss ? forward : backward;
-        tt_instr *i = tt_emit(p, to, from->op, from->n_in, from->in, from->n_out, from->out);
-        tt_vid *in = i->in, *out = i->out;
-        *i = *from;
-        i->in = in;
-        i->out = out;
-    }
+    for (int k = 0; k < list->n; k++)
+        tt_emit_copy(p, k < loss ? forward : backward, &list->at[k]);
     tt_instr_list_free(list);
 }
 
@@ -74,12 +67,7 @@ static void clone_slice(recomputer *r, int block, tt_instr_list *to)
     for (int f = 0; f < r->forward->n; f++) {
         if (!r->wanted[f])
             continue;
-        const tt_instr *from = &r->forward->at[f];
-        tt_instr *i = tt_emit(p, to, from->op, from->n_in, from->in, from->n_out, from->out);
-        tt_vid *in = i->in, *out = i->out;
-        *i = *from;
-        i->in = in;
-        i->out = out;
+        tt_instr *i = tt_emit_copy(p, to, &r->forward->at[f]);
         i->role = TT_ROLE_I;
         i->block = block;
         for (int k = 0; k < i->n_in; k++)
@@ -123,13 +111,9 @@ static void rewrite_block(recomputer *r, const tt_instr_list *backward, int firs
             want(r, backward->at[k].in[a], block);
     clone_slice(r, block, out);
     for (int k = first; k < end; k++) {
-        tt_instr i = backward->at[k];
-        for (int a = 0; a < i.n_in; a++)
-            i.in[a] = cloned(r, i.in[a]);
-        tt_instr *o = tt_emit(r->p, out, i.op, i.n_in, i.in, i.n_out, i.out);
-        i.in = o->in;
-        i.out = o->out;
-        *o = i;
+        tt_instr *i = tt_emit_copy(r->p, out, &backward->at[k]);
+        for (int a = 0; a < i->n_in; a++)
+            i->in[a] = cloned(r, i->in[a]);
     }
 }
 

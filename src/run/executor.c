@@ -39,12 +39,6 @@ typedef struct work {
     tt_comm_request *request;
 } work;
 
-size_t tt_program_arena_bytes(const tt_program *p)
-{
-    return p->scope_bytes[TT_SCOPE_STATE] + p->scope_bytes[TT_SCOPE_STEP] +
-           p->scope_bytes[TT_SCOPE_FRAME] * (size_t)p->n_frames + p->scope_bytes[TT_SCOPE_SCRATCH];
-}
-
 size_t tt_executor_reserved_bytes(const tt_executor *ex)
 {
     return ex->reserved;

@@ -31,8 +31,6 @@ tt_status tt_executor_run(tt_executor *ex, const tt_call *calls, int n, tt_error
 
 /** Bytes reserved on the device: equal to the plan's. */
 size_t tt_executor_reserved_bytes(const tt_executor *ex);
-/** Planned bytes: state + step + frames + scratch. */
-size_t tt_program_arena_bytes(const tt_program *p);
 
 /** Time spent per op since the last reset, in seconds (CPU device: the task itself). Off unless enabled. */
 typedef struct tt_op_time {

@@ -38,26 +38,31 @@ tt_status tt_model_dims_from_hf(const tt_hf_config *c, const char **family, tt_m
     return TT_OK;
 }
 
-#define DIFFERS(name)                                                                                          \
-    if (have->name != want->name)                                                                              \
-        return tt_fail(err, TT_ERR_CONFIG,                                                                     \
-                       "%s: the folder's model has " #name " %g but the configured one has %g; set model." #name \
-                       " (or the flavor) to match",                                                            \
-                       dir, (double)have->name, (double)want->name)
+#define DIFFERS(name, key)                                                                                       \
+    if (have->name != want->name)                                                                                \
+        return tt_fail(err, TT_ERR_CONFIG,                                                                       \
+                       "%s: the folder's model has %s %.10g but the configured one has %.10g; set model.%s (or " \
+                       "the flavor) to match",                                                                   \
+                       dir, key, (double)have->name, (double)want->name, key)
 
 static tt_status check_same(const char *dir, const tt_model_dims *have, const tt_model_dims *want, tt_error *err)
 {
-    DIFFERS(dim);
-    DIFFERS(n_layers);
-    DIFFERS(n_heads);
-    DIFFERS(n_kv_heads);
-    DIFFERS(head_dim);
-    DIFFERS(ffn_dim);
-    DIFFERS(vocab_size);
-    DIFFERS(norm_eps);
-    DIFFERS(rope_theta);
-    DIFFERS(rope_factor);
-    DIFFERS(tie_embeddings);
+    DIFFERS(dim, "dim");
+    DIFFERS(n_layers, "n_layers");
+    DIFFERS(n_heads, "n_heads");
+    DIFFERS(n_kv_heads, "n_kv_heads");
+    DIFFERS(head_dim, "head_dim");
+    DIFFERS(ffn_dim, "ffn_dim");
+    DIFFERS(vocab_size, "vocab_size");
+    DIFFERS(norm_eps, "norm_eps");
+    DIFFERS(rope_theta, "rope_theta");
+    DIFFERS(rope_factor, "rope_scaling_factor");
+    if (have->rope_factor) { /* without scaling they mean nothing */
+        DIFFERS(rope_low_freq_factor, "rope_low_freq_factor");
+        DIFFERS(rope_high_freq_factor, "rope_high_freq_factor");
+        DIFFERS(rope_original_max_position, "rope_original_max_position");
+    }
+    DIFFERS(tie_embeddings, "tie_embeddings");
     return TT_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "base/signals.h"
 #include "metrics/flops.h"
 #include "metrics/metrics.h"
+#include "profile/op_table.h"
 #include "run/feed.h"
 #include "run/guard.h"
 #include "run/import_hf.h"
@@ -34,6 +35,8 @@ struct tt_trainer {
     int64_t first_step;    /* first step of this run */
     int64_t saved_step;    /* newest step saved or loaded in full by this run, -1 none */
     int model_only;        /* the loaded checkpoint has no moments */
+    int profiled_steps;    /* debug.profile: steps timed so far */
+    double profiled_seconds;
     int stop_signal;       /* agreed by all ranks; 0 = go on */
 };
 
@@ -223,14 +226,14 @@ void tt_trainer_destroy(tt_trainer **trainer)
 
 /* --- restore ---------------------------------------------------------------------------------------------------------- */
 
-/* Rank 0 says which step is the newest good one (-1: none), so that all ranks open the same. */
-static tt_status agree_on_step(tt_trainer *t, int64_t *step, tt_error *err)
+/* Rank 0 says which step below `before` is the newest good one (-1: none), so that all ranks open the same. */
+static tt_status agree_on_step(tt_trainer *t, int64_t before, int64_t *step, tt_error *err)
 {
     tt_ckpt *c = NULL;
     tt_status st = TT_OK;
     *step = -1;
     if (is_root(t)) {
-        st = tt_ckpt_open(t->checkpoint_dir, t->cfg->checkpoint.load_step, &c, err);
+        st = tt_ckpt_open_before(t->checkpoint_dir, t->cfg->checkpoint.load_step, before, &c, err);
         if (st == TT_OK && c)
             *step = tt_ckpt_step(c);
         tt_ckpt_close(&c);
@@ -252,7 +255,7 @@ static int has_moments(const tt_ckpt *c)
     return 0;
 }
 
-static tt_status resume(tt_trainer *t, int64_t step, tt_error *err)
+static tt_status load_step(tt_trainer *t, int64_t step, tt_error *err)
 {
     tt_ckpt *c = NULL;
     double start = tt_clock_s();
@@ -260,7 +263,7 @@ static tt_status resume(tt_trainer *t, int64_t step, tt_error *err)
     if (st == TT_OK) {
         t->model_only = !has_moments(c);
         if (t->model_only && step < t->cfg->training.steps)
-            st = tt_fail(err, TT_ERR_CKPT,
+            st = tt_fail(err, TT_ERR_CONFIG,
                          "%s holds weights only, so training cannot go on from it to step %lld; start from its weights with "
                          "checkpoint.initial_load_path and another job.dump_folder, or name an earlier full one with "
                          "checkpoint.load_step (checkpoint.last_save_model_only = false keeps the last one full)",
@@ -268,12 +271,34 @@ static tt_status resume(tt_trainer *t, int64_t step, tt_error *err)
         else
             st = tt_state_load(t->engine, c, !t->model_only, &t->at, err);
     }
+    st = tt_world_agree(t->world, st, err);
     if (st == TT_OK)
         tt_log_root(INFO, "resumed from %s (step %lld, sample %lld) in %.2f s; to start over, use another job.dump_folder",
                     tt_ckpt_path(c), (long long)t->at.step, (long long)t->at.cursor, tt_clock_s() - start);
     tt_ckpt_close(&c);
+    return st;
+}
+
+/* The newest checkpoint whose every byte is right; *found = 0 when there is none. A damaged one is named and the next older
+ * is tried, unless it was asked for by number. */
+static tt_status resume(tt_trainer *t, int *found, tt_error *err)
+{
+    int64_t before = INT64_MAX, step;
+    tt_status st;
+    *found = 0;
+    for (;;) {
+        st = agree_on_step(t, before, &step, err);
+        if (st != TT_OK || step < 0)
+            return st;
+        st = load_step(t, step, err);
+        if (st != TT_ERR_CKPT || t->cfg->checkpoint.load_step >= 0)
+            break;
+        tt_log_root(WARN, "skipped: %s", err->text);
+        before = step;
+    }
+    *found = st == TT_OK;
     t->saved_step = t->at.step;
-    return tt_world_agree(t->world, st, err);
+    return st;
 }
 
 /* ".../checkpoint/step-100" of titan -> its folder and number; 0 when path does not end so. */
@@ -325,11 +350,13 @@ static tt_status open_metrics(tt_trainer *t, tt_error *err)
     if (is_root(t)) {
         const tt_model_dims *d = &t->model->dims;
         char *path = tt_fs_join(t->cfg->job.dump_folder, "metrics.jsonl");
+        char *events = tt_fs_join(t->cfg->job.dump_folder, t->cfg->metrics.save_tb_folder);
         st = tt_metrics_open(
             &(tt_metrics_opts){.log_freq = (int)t->cfg->metrics.log_freq,
                                .fd = STDOUT_FILENO,
                                .color = wants_color(t),
                                .jsonl_path = path,
+                               .tensorboard_dir = t->cfg->metrics.enable_tensorboard ? events : NULL,
                                .resume_step = t->at.step,
                                .devices = tt_world_size(t->world),
                                .flops_per_token = (double)tt_flops_per_token(
@@ -342,6 +369,7 @@ static tt_status open_metrics(tt_trainer *t, tt_error *err)
                                                     .seq_len = t->cfg->training.seq_len})},
             &t->metrics, err);
         free(path);
+        free(events);
     }
     return tt_world_agree(t->world, st, err);
 }
@@ -349,15 +377,14 @@ static tt_status open_metrics(tt_trainer *t, tt_error *err)
 tt_status tt_trainer_restore(tt_trainer *t, tt_error *err)
 {
     const char *initial = t->cfg->checkpoint.initial_load_path;
-    int64_t step = -1;
+    int found = 0;
     tt_status st;
     if (t->cfg->checkpoint.enable)
-        TT_TRY(agree_on_step(t, &step, err));
-    if (step >= 0) {
+        TT_TRY(resume(t, &found, err));
+    if (found) {
         if (initial)
             tt_log_root(INFO, "checkpoint.initial_load_path is not used: %s already has step-%lld", t->checkpoint_dir,
-                        (long long)step);
-        TT_TRY(resume(t, step, err));
+                        (long long)t->at.step);
     } else if (initial) {
         TT_TRY(load_initial(t, initial, err));
     } else {
@@ -410,6 +437,7 @@ static tt_status validate(tt_trainer *t, tt_error *err)
         printf("validate step: %lld  loss: %8.5f  tokens: %.0f  tps: %.0f\n", (long long)t->at.step, loss, tokens,
                tokens / (tt_clock_s() - start) / tt_world_size(t->world));
         fflush(stdout);
+        st = tt_metrics_validation(t->metrics, t->at.step, loss, err);
     }
     return st;
 }
@@ -462,7 +490,13 @@ tt_status tt_trainer_step(tt_trainer *t, tt_error *err)
     tt_status st;
     TT_TRY(tt_feed_step(t->engine, t->loader, t->at.cursor, err));
     fed = tt_clock_s();
+    if (t->cfg->debug.profile && t->at.step + 1 == t->first_step + 1)
+        tt_executor_profile(t->engine->executor, 1); /* from the second step on: the first one touches its memory */
     TT_TRY(tt_engine_step(t->engine, t->at.step + 1, lr, 1, &r, err));
+    if (t->cfg->debug.profile && t->at.step + 1 > t->first_step) {
+        t->profiled_steps++;
+        t->profiled_seconds += tt_clock_s() - start;
+    }
     if (r.bad)
         TT_TRY(tt_guard_explain(t->world, t->engine, t->at.step + 1, t->at.cursor, &r, err));
     t->at.step++;
@@ -478,10 +512,12 @@ tt_status tt_trainer_finish(tt_trainer *t, tt_error *err)
 {
     const int done = t->at.step >= t->cfg->training.steps;
     tt_status st = TT_OK;
+    if (t->profiled_steps && is_root(t))
+        tt_op_table_print(tt_executor_op_times(t->engine->executor), t->profiled_steps, t->profiled_seconds, stderr);
     if (saves(t) && !t->model_only && t->saved_step != t->at.step)
         TT_TRY(save(t, !done || !t->cfg->checkpoint.last_save_model_only, err));
     if (!done && t->stop_signal)
-        TT_TRY(tt_fail(err, TT_ERR_STOPPED, "stopped by %s after step %lld of %lld%s", tt_signals_name(t->stop_signal),
+        TT_TRY(tt_fail(err, TT_ERR_STOPPED, "%s came after step %lld of %lld%s", tt_signals_name(t->stop_signal),
                        (long long)t->at.step, (long long)t->cfg->training.steps,
                        saves(t) ? "; the checkpoint is complete: start the same command again to go on"
                                 : "; checkpoint.enable is false, so nothing was saved"));

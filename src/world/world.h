@@ -22,11 +22,13 @@ tt_status tt_world_open(tt_world **world, tt_error *err);
  *  job's status. */
 tt_status tt_world_close(tt_world **world, tt_status st, const tt_error *err);
 
+/** Who this rank is, and how many there are: in the job, then on its node. */
 int tt_world_rank(const tt_world *world);
 int tt_world_size(const tt_world *world);
 int tt_world_local_rank(const tt_world *world); /* index on this node */
 int tt_world_local_size(const tt_world *world); /* ranks on this node */
 int tt_world_node(const tt_world *world);       /* node index, 0 .. nodes-1 */
+/** Nodes of the job. */
 int tt_world_nodes(const tt_world *world);
 const char *tt_world_launcher(const tt_world *world); /* "single" | "mpi" */
 
@@ -34,6 +36,7 @@ const char *tt_world_launcher(const tt_world *world); /* "single" | "mpi" */
  *  the same text. A failing rank that finds nobody for a minute ends the job. Collective. */
 tt_status tt_world_agree(tt_world *world, tt_status st, tt_error *err);
 
+/** Wait until all ranks are here. Collective. */
 void tt_world_barrier(tt_world *world);
 /** Rank root's bytes to all. Collective. */
 void tt_world_broadcast(tt_world *world, void *data, size_t bytes, int root);

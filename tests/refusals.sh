@@ -1,0 +1,197 @@
+# What cannot work is refused with one message that says what to change, and the exit code of its kind; what was sound
+# before stays sound.
+. "$top_srcdir/tests/lib.sh"
+
+t() { # arguments…: the tiny config alone
+    run "$train" "$tiny" "$@"
+}
+
+# --- the command line and the config file ---
+t --training.sequ_len=3
+check "unknown key" refused 78 "command line: unknown key 'training.sequ_len'; did you mean 'training.seq_len'?"
+t --training.seq_len=abc
+check "wrong type" refused 78 "command line: training.seq_len = abc is not a 64-bit integer; allowed: an integer, 1 or more"
+t --training.seq_len=0
+check "out of range" refused 78 "command line: training.seq_len = 0 is out of range; allowed: an integer, 1 or more"
+run "$train" "$work/nowhere.cfg"
+check "no such config" refused 78 "cannot find config '$work/nowhere.cfg': no such file, and no installed config of that name; \
+give a path, or the name of a file in the configs folder"
+printf 'job = {\n  dump_folder = ;\n};\n' >"$work/bad.cfg"
+run "$train" "$work/bad.cfg"
+check "syntax error" refused 78 "$work/bad.cfg:2: syntax error; the form is \`section = { key = value; };\`"
+printf '%s\n' '@include "tiny.cfg"' 'training = { seqlen = 3; };' >"$work/typo.cfg"
+run "$train" "$work/typo.cfg"
+check "unknown key in a file" refused 78 "$work/typo.cfg:2: unknown key 'training.seqlen'; did you mean 'training.seq_len'?"
+
+# --- data ---
+: >"$work/empty.txt"
+t --training.dataset_path="$work/empty.txt"
+check "empty data" refused 74 "training.dataset_path: all files found are empty (1, the first is $work/empty.txt); put text into \
+them"
+t --training.dataset_path="$work/no*.txt"
+check "no data" refused 74 "training.dataset_path=$work/no*.txt: no file matches $work/no*.txt; put text files (one document \
+each) there, or give a file, a folder of .txt files or a pattern such as data/*.txt"
+echo short >"$work/short.txt"
+t --training.dataset_path="$work/short.txt"
+check "sequence too long for the data" refused 74 "training.seq_len=32: sequence too long for the data: a row needs 33 tokens, \
+$work/short.txt holds 8; use training.seq_len <= 7 or more text"
+t --model.vocab_size=100
+check "more ids than the model has rows" refused 74 "the tokenizer \"byte\" marks documents with the ids 256 and 257, but the \
+model's vocabulary has 100 rows; use a vocabulary of at least 258"
+run "$train" --model.tokenizer_path=byte --job.dump_folder="$work/out"
+check "no data configured" refused 78 "training.dataset = \"c4_test\" has no files: titan downloads nothing; set \
+training.dataset_path to a text file, a folder of .txt files or a pattern"
+
+# --- model, batch and mesh ---
+t --training.seq_len=128
+check "more positions than the model has" refused 78 "training.seq_len=128 (command line) is more than the model's 64 positions; \
+use a shorter one, or raise model.max_seq_len"
+t --training.global_batch_size=9
+check "global batch" refused 78 "training.global_batch_size = 9 (command line) does not fit training.local_batch_size = 2 \
+($tiny:6): the global batch is a whole number of local batches; change one of them"
+t --model.flavor=9B
+check "unknown size" refused 78 "model.flavor = \"9B\" is not a size of llama3; use debugmodel, 1B, 3B, 8B, 70B or 405B"
+t --model.name=llama5
+check "unknown family" refused 78 "model.name = \"llama5\" is not a family that is built in; use \"llama3\""
+t --model.dim=30
+check "heads that do not divide" refused 78 "model.dim=30 is not divisible by model.n_heads=4 ($tiny:2); choose one that \
+divides, or set model.head_dim"
+t --activation_checkpoint.selective_ac_option=xx
+check "recompute option" refused 78 "activation_checkpoint.selective_ac_option = \"xx\" (command line); use \"op\", or \"n\" to \
+recompute every n-th layer"
+t --parallelism.tensor_parallel_degree=2
+check "more degrees than ranks" refused 78 "mesh pp 1 x dp_replicate 1 x dp_shard -1 x cp 1 x tp 2: the product of the degrees \
+other than dp_shard is 2, which does not divide the 1 ranks of this job; choose degrees whose product is one of 1, or start \
+another number of ranks"
+if have_mpi; then
+    run_ranks 4 "$train" "$tiny" --parallelism.tensor_parallel_degree=4
+    check "kv heads and tp" refused 78 "model.n_kv_heads=2 is not divisible by parallelism.tensor_parallel_degree=4: every tp \
+rank needs whole kv heads; use a degree of 1, 2"
+    run_ranks 4 "$train" "$tiny" --parallelism.data_parallel_shard_degree=3
+    check "a mesh that does not fit" refused 78 "mesh pp 1 x dp_replicate 1 x dp_shard 3 x cp 1 x tp 1 needs 3 ranks but this job \
+has 4; set parallelism.data_parallel_shard_degree to 4 (or -1 to fill)"
+    check "no rank is left" [ -z "$(ps -eo args | grep -F "$work" | grep -F titan-train | grep -v grep)" ]
+fi
+unbuilt() { # argument, what is missing, what to use
+    t "--$1"
+    check "not built: $1" refused 78 "command line: $4 asks for what this version does not have: $2; use $3"
+}
+for axis in pipeline context expert; do
+    unbuilt parallelism.${axis}_parallel_degree=2 "$axis parallelism" 1 "parallelism.${axis}_parallel_degree = 2"
+done
+unbuilt model.converters=quantize.linear.float8 "low precision (converters)" "[]" \
+    'model.converters = ["quantize.linear.float8"]'
+unbuilt checkpoint.async_mode=async "background saving" '"disabled"' 'checkpoint.async_mode = "async"'
+
+# --- numbers that are none ---
+rm -rf "$work/out"
+t --training.steps=3
+t --optimizer.lr=1e30 --training.steps=10
+check "not finite: exit code and message" refused 76 "$(sed -n 's/^titan: error: \(step .*nothing was updated.*\)/\1/p' "$out")"
+check "not finite: step, tensor and rank" says "the first gradient that is not finite is tok_embeddings.weight on rank 0; \
+nothing was updated"
+t --training.steps=4
+check "the checkpoint of before is sound" [ $rc = 0 ]
+check "and was used" says "resumed from $work/out/checkpoint/step-3"
+
+# --- damaged and partial checkpoints ---
+rm -rf "$work/out"
+t --training.steps=8 --checkpoint.interval=4
+part=$work/out/checkpoint/step-8/part-00000.h5
+perturb "$part" $(($(wc -c <"$part") - 4096))
+t --training.steps=9 --checkpoint.load_step=8
+check "a damaged checkpoint asked for" [ $rc = 74 ]
+check "is refused by name" says "step-8 is damaged: in part-00000.h5, "
+cp -r "$work/out" "$work/damaged"
+t --training.steps=9 --job.dump_folder="$work/damaged"
+check "a damaged newest one: the one before is used" says "resumed from $work/damaged/checkpoint/step-4 (step 4, sample 32)"
+check "and the damage is named" says "titan: warning: skipped: checkpoint $work/damaged/checkpoint/step-8 is damaged: in \
+part-00000.h5, "
+head -c 50000 "$part" >"$part.cut" && mv "$part.cut" "$part"
+t --training.steps=9
+check "a truncated newest one: the one before is used" says "resumed from $work/out/checkpoint/step-4 (step 4, sample 32)"
+check "and training goes on" [ $rc = 0 ]
+check "the bad one is named" says "step-8"
+
+# --- disk full ---
+if [ "$(id -u)" = 0 ] && mkdir "$work/disk" && mount -t tmpfs -o size=900k tmpfs "$work/disk" 2>/dev/null; then
+    trap 'umount "$work/disk"; rm -rf "$work"' EXIT
+    t --job.dump_folder="$work/disk" --training.steps=1
+    check "there is room for one" [ $rc = 0 ]
+    t --job.dump_folder="$work/disk" --training.steps=2
+    check "disk full on save: exit code" [ $rc = 74 ]
+    check "disk full on save: one message, with what is free" grep -q '^titan: error: .*free' "$out"
+    check "no half checkpoint" [ ! -e "$work/disk/checkpoint/step-2/COMMITTED" ]
+    t --job.dump_folder="$work/disk" --training.steps=1
+    check "the older one is sound" says "resumed from $work/disk/checkpoint/step-1"
+else
+    skip "disk full" "needs root and mount"
+fi
+
+# --- two jobs, one folder ---
+rm -rf "$work/out"
+"$train" "$tiny" --training.steps=100000 --metrics.log_freq=100000 >"$work/first" 2>&1 &
+pid=$!
+until grep -q '^step:' "$work/first" || ! kill -0 $pid; do sleep 0.02; done
+t
+check "a second job in the folder: exit code" [ $rc = 74 ]
+check "a second job in the folder: who holds it" says "$pid"
+kill $pid
+wait $pid
+check "the first was not disturbed" [ $? = 75 ]
+
+# --- a checkpoint without moments ---
+rm -rf "$work/out"
+t --training.steps=2 --checkpoint.last_save_model_only=true
+t --training.steps=2 --checkpoint.last_save_model_only=true
+check "nothing left to do" [ $rc = 0 ]
+t --training.steps=4
+check "weights only cannot be continued" refused 78 "$work/out/checkpoint/step-2 holds weights only, so training cannot go on \
+from it to step 4; start from its weights with checkpoint.initial_load_path and another job.dump_folder, or name an earlier full \
+one with checkpoint.load_step (checkpoint.last_save_model_only = false keeps the last one full)"
+t --training.steps=4 --checkpoint.initial_load_path="$work/out/checkpoint/step-2" --job.dump_folder="$work/other"
+check "but can be started from" [ $rc = 0 ]
+
+# --- what a program says of itself ---
+run "$train" --version
+check "--version" says "titan-train"
+run "$train" --help
+check "--help" says "training.seq_len"
+"$train" --print-config "$tiny" >"$work/printed.cfg"
+"$train" --print-config "$work/printed.cfg" >"$work/again.cfg"
+sed 's/  *#.*//' "$work/printed.cfg" | grep -v config_file >"$work/p1"
+sed 's/  *#.*//' "$work/again.cfg" | grep -v config_file >"$work/p2"
+check "--print-config reads back identical" cmp -s "$work/p1" "$work/p2"
+
+# --- the self-check ---
+if have_mpi; then
+    run_ranks 4 "$train" "$tiny" --job.dump_folder="$work/self" --parallelism.tensor_parallel_degree=2 --training.steps=1 \
+        --selfcheck
+    check "--selfcheck on dp_shard 2 x tp 2" [ $rc = 0 ]
+    check "it compared" says "selfcheck: every gradient of this mesh is one rank's"
+fi
+
+# --- titan-generate ---
+g() { # more arguments
+    run "$generate" "$work/other/checkpoint" --prompt=line --max-tokens=20 --threads=1 "$@"
+}
+g
+cp "$out" "$work/greedy"
+g
+check "greedy is the same twice" cmp -s "$out" "$work/greedy"
+check "it begins with the prompt" [ "$(head -c 4 "$out")" = line ]
+g --temperature=1 --seed=1
+cp "$out" "$work/one"
+g --temperature=1 --seed=1
+check "a seed repeats" cmp -s "$out" "$work/one"
+g --temperature=1 --seed=2
+check "another seed differs" [ "$(cmp -s "$out" "$work/one" || echo differs)" = differs ]
+g --top-k=1 --temperature=1 --seed=5
+check "the likeliest one is greedy" cmp -s "$out" "$work/greedy"
+run "$generate" "$work/nowhere"
+check "no checkpoint" refused 74 "$work/nowhere holds no complete checkpoint; name a step-N folder, or the folder that holds them \
+(<dump_folder>/checkpoint)"
+run "$generate" "$work/other/checkpoint" --max-token=3
+check "unknown option" [ $rc = 64 ]
+check "did you mean" says "max-tokens"
+done_testing
