@@ -34,7 +34,7 @@ typedef struct tt_stage {
 
 /** The matcher of a known pattern, NULL for any other. Carriage return and line feed may stand in the pattern as themselves. */
 tt_matcher tt_pattern_matcher(const char *pattern, size_t n);
-/** The matcher of GPT-2's pattern, of single numbers, and of runs of numbers ("Digits"). */
+/** Matchers: GPT-2's pattern, single numbers and runs of them ("Digits"), Llama 3's, Qwen 2's and o200k's pattern. */
 int tt_match_gpt2(const unsigned char *s, size_t at, size_t end, size_t *from, size_t *to);
 int tt_match_number(const unsigned char *s, size_t at, size_t end, size_t *from, size_t *to);
 int tt_match_numbers(const unsigned char *s, size_t at, size_t end, size_t *from, size_t *to);

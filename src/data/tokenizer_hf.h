@@ -40,6 +40,7 @@ typedef struct tt_hf {
 
 extern const tt_tokenizer_kind tt_tokenizer_hf;
 
+/** An empty tokenizer; the kind's destroy frees it. Errors: TT_ERR_NOMEM. */
 tt_status tt_hf_create(tt_hf **hf, tt_error *err);
 
 /** Bytes of a token as tokenizer.json spells it (each byte a printable character): to out[n]; returns 1 and their number, or 0

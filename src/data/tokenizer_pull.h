@@ -15,6 +15,7 @@ typedef struct tt_pull {
     size_t room;
 } tt_pull;
 
+/** Begin at text[n] (borrowed, as is `file`); close frees what the parser holds. */
 tt_pull tt_pull_make(const char *text, size_t n, const char *file);
 void tt_pull_close(tt_pull *pull);
 
