@@ -122,6 +122,30 @@ static void small_files(void)
     tt_tokenizer_close(&t);
 }
 
+/* Found by comparing with the library on random files. */
+static void library_corners(void)
+{
+    tt_tokenizer *t = opened("t.json", "{\"model\":{\"vocab\":{\"a\":0,\"\\u0120\":1,\"\\u010a\":2},\"merges\":[]}" BYTES
+                             ",\"added_tokens\":[{\"id\":3,\"content\":\"<r>\",\"rstrip\":true},{\"id\":4,\"content\":\" \\n\",\"lstrip\":true}]}");
+    ids_are(t, "<r> \na", "3 0", "a token with lstrip inside what rstrip took is dropped");
+    ids_are(t, "<r>a \n", "3 0 4", "and stays elsewhere");
+    tt_tokenizer_close(&t);
+    t = opened("t.json", "{\"model\":{\"vocab\":{\"1\":0,\"11\":1,\"111\":2},\"merges\":[[\"1\",\"1\"],[\"11\",\"1\"]]},"
+                         "\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Split\",\"pattern\":"
+                         "{\"Regex\":\"(?=(\\\\d{3})+(?!\\\\d))\"},\"behavior\":\"Isolated\",\"invert\":false},"
+                         "{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":false}]},\"decoder\":{\"type\":\"ByteLevel\"}}");
+    ids_are(t, "11111", "1 2", "an empty match cuts");
+    tt_tokenizer_close(&t);
+    t = opened("t.json", "{\"model\":{\"vocab\":{\"a\":0},\"merges\":[]},\"normalizer\":{\"type\":\"NFC\"}" BYTES
+                         ",\"added_tokens\":[{\"id\":1,\"content\":\"<e\\u0301>\",\"normalized\":true}]}");
+    char *text = NULL;
+    size_t bytes;
+    tt_tokenizer_decode(t, (const int32_t[]){1}, 1, &text, &bytes, NULL);
+    is_str(text, "<\uFFFD>", "a normalised token decodes as its composed spelling");
+    free(text);
+    tt_tokenizer_close(&t);
+}
+
 /* Lines that begin with # are merges, only the version line is not. */
 static void hash_merges(void)
 {
@@ -327,6 +351,7 @@ int main(void)
         return 1;
     refusals();
     small_files();
+    library_corners();
     hash_merges();
     truncation_and_padding();
     through_pcre2();

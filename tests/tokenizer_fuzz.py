@@ -38,7 +38,7 @@ for k, f in enumerate(files):
         dec = t.decode_batch([e.ids for e in plain], skip_special_tokens=False)
         with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8", newline="\n", delete=False) as o:
             for s, e, d in zip(texts, plain, dec): o.write(json.dumps({"text": s, "ids": e.ids, "decoded": d}) + "\n")
-        r = subprocess.run([tool, "check", "--tokenizer", f, o.name], capture_output=True, text=True)
+        r = subprocess.run([tool, "check", "--tokenizer", f, o.name], capture_output=True, text=True, errors="replace")
         n += len(texts)
         if r.returncode: bad += 1; sys.stderr.write("# %s (seed %d)\n%s%s" % (f, seed, r.stdout[:6000], r.stderr)); print("not ok %d - %s: ids differ" % (k + 1, f)); os.rename(o.name, "/tmp/titan-fuzz-differs.jsonl"); break
         os.unlink(o.name)

@@ -6,6 +6,7 @@
 #include "tap.h"
 
 #include <jansson.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -329,6 +330,50 @@ static void training(void)
     json_decref(all);
 }
 
+/* --- threads --------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct worker {
+    const tt_tokenizer *t;
+    const char *text;
+    size_t bytes, n;
+    int32_t *ids;
+} worker;
+
+static void *work(void *arg)
+{
+    worker *w = arg;
+    tt_tokenizer_encode(w->t, w->text, w->bytes, &w->ids, &w->n, NULL);
+    return NULL;
+}
+
+/* Four threads fill the memory of pieces at once; all have the ids of one. */
+static void threads(void)
+{
+    char path[4200], *text = NULL;
+    size_t bytes = 0;
+    pthread_t thread[4];
+    worker w[5];
+    int same = 1;
+    tt_tokenizer *one = open_or_die("llama3"), *shared = open_or_die("llama3");
+    snprintf(path, sizeof path, "%s/text.txt", golden);
+    tt_fs_read(path, &text, &bytes, NULL);
+    for (int i = 0; i < 5; i++)
+        w[i] = (worker){.t = i < 4 ? shared : one, .text = text, .bytes = bytes};
+    for (int i = 0; i < 4; i++)
+        pthread_create(&thread[i], NULL, work, &w[i]);
+    for (int i = 0; i < 4; i++)
+        pthread_join(thread[i], NULL);
+    work(&w[4]);
+    for (int i = 0; i < 4; i++)
+        same = same && w[i].n == w[4].n && memcmp(w[i].ids, w[4].ids, w[4].n * sizeof(int32_t)) == 0;
+    ok(same && w[4].n > 1000, "four threads share a tokenizer");
+    for (int i = 0; i < 5; i++)
+        free(w[i].ids);
+    free(text);
+    tt_tokenizer_close(&one);
+    tt_tokenizer_close(&shared);
+}
+
 int main(void)
 {
     const char *root = getenv("TITAN_ROOT");
@@ -341,6 +386,7 @@ int main(void)
     rank_file();
     fallback();
     training();
+    threads();
     tt_fs_remove_all(scratch, NULL);
     return done_testing();
 }

@@ -1,6 +1,7 @@
 /* See pretokenize.h: the chain of stages. */
 #include "data/pretokenize.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,21 +23,37 @@ static inline tt_status emit(const chain *c, int stage, const unsigned char *s, 
     return run(c, stage + 1, s + from, to - from, err);
 }
 
-static inline int find(const tt_stage *g, const unsigned char *s, size_t at, size_t n, size_t *from, size_t *to)
+/* Where the search goes on, and where the match before ended. An empty match (of a look-ahead) cuts the text, but not where a match
+ * has just ended: then the search goes on behind the next character. */
+typedef struct cursor {
+    size_t at, last;
+} cursor;
+
+static inline int find(const tt_stage *g, const unsigned char *s, cursor *c, size_t n, size_t *from, size_t *to)
 {
-    if (at >= n)
-        return 0;
-    return g->matcher ? g->matcher(s, at, n, from, to) : tt_regex_match(g->regex, s, at, n, from, to);
+    int found = 0;
+    while (c->at < n) {
+        found = g->matcher ? g->matcher(s, c->at, n, from, to) : tt_regex_match(g->regex, s, c->at, n, from, to);
+        if (found <= 0)
+            return found;
+        if (*from < *to || *from != c->last)
+            break;
+        c->at += s[c->at] < 0x80 ? 1 : s[c->at] < 0xE0 ? 2 : s[c->at] < 0xF0 ? 3 : 4;
+        found = 0;
+    }
+    c->at = c->last = *to;
+    return found;
 }
 
 /* Behaviours that join a match to its neighbours: `held` is what waits to be given on. */
 static tt_status run_joining(const chain *c, int stage, const unsigned char *s, size_t n, tt_error *err)
 {
     const tt_stage *g = &c->stages[stage];
-    size_t at = 0, held = 0, from, to;
+    size_t at = 0, held = 0, from = 0, to = 0;
+    cursor search = {0, SIZE_MAX};
     int found;
     tt_status st = TT_OK;
-    while ((found = find(g, s, at, n, &from, &to)) > 0) {
+    while ((found = find(g, s, &search, n, &from, &to)) > 0) {
         switch (g->split) {
         case TT_SPLIT_WITH_PREVIOUS: /* a match right behind another has nothing before it and stands alone */
             TT_TRY(emit(c, stage, s, held, to, err));
@@ -70,10 +87,11 @@ static tt_status run_plain(const chain *c, int stage, const unsigned char *s, si
 {
     const tt_stage *g = &c->stages[stage];
     const int between = g->split != TT_SPLIT_KEPT, matches = g->split != TT_SPLIT_REMOVED;
-    size_t at = 0, from, to;
+    size_t at = 0, from = 0, to = 0;
+    cursor search = {0, SIZE_MAX};
     int found;
     tt_status st = TT_OK;
-    while ((found = find(g, s, at, n, &from, &to)) > 0) {
+    while ((found = find(g, s, &search, n, &from, &to)) > 0) {
         if (between && from > at)
             TT_TRY(emit(c, stage, s, at, from, err));
         if (matches)

@@ -34,10 +34,12 @@ typedef struct tt_stage {
 
 /** The matcher of a known pattern, NULL for any other. Carriage return and line feed may stand in the pattern as themselves. */
 tt_matcher tt_pattern_matcher(const char *pattern, size_t n);
-/** Matchers: GPT-2's pattern, single numbers and runs of them ("Digits"), Llama 3's, Qwen 2's and o200k's pattern. */
+/** Matchers: GPT-2's pattern, single numbers and runs of them, the same for the Digits step (whose numbers are Unicode 17's), Llama 3's, Qwen 2's and o200k's pattern. */
 int tt_match_gpt2(const unsigned char *s, size_t at, size_t end, size_t *from, size_t *to);
 int tt_match_number(const unsigned char *s, size_t at, size_t end, size_t *from, size_t *to);
 int tt_match_numbers(const unsigned char *s, size_t at, size_t end, size_t *from, size_t *to);
+int tt_match_digit(const unsigned char *s, size_t at, size_t end, size_t *from, size_t *to);
+int tt_match_digits(const unsigned char *s, size_t at, size_t end, size_t *from, size_t *to);
 int tt_match_llama3(const unsigned char *s, size_t at, size_t end, size_t *from, size_t *to);
 int tt_match_qwen2(const unsigned char *s, size_t at, size_t end, size_t *from, size_t *to);
 int tt_match_o200k(const unsigned char *s, size_t at, size_t end, size_t *from, size_t *to);
@@ -50,7 +52,7 @@ tt_status tt_regex_create(const char *pattern, size_t n, tt_regex **regex, tt_er
 /** A regex that matches the text itself, letter for letter. */
 tt_status tt_regex_create_text(const char *text, size_t n, tt_regex **regex, tt_error *err);
 void tt_regex_destroy(tt_regex **regex); /* accepts NULL */
-/** As tt_matcher. May be called from several threads. */
+/** As tt_matcher, but a match may be empty. May be called from several threads. */
 int tt_regex_match(const tt_regex *regex, const unsigned char *s, size_t at, size_t end, size_t *from, size_t *to);
 
 typedef tt_status (*tt_piece_sink)(void *ctx, const unsigned char *piece, size_t n, tt_error *err);

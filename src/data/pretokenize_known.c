@@ -253,6 +253,40 @@ int tt_match_numbers(const unsigned char *s, size_t at, size_t end, size_t *from
     return next_run(s, at, end, N, 0, from, to);
 }
 
+/* The Digits step asks the library's compiler what a number is, which knows a version of Unicode more. */
+static inline int is_digit(const unsigned char *s, size_t at, unsigned *length)
+{
+    if (at_char(s, at, length) & N)
+        return 1;
+    const uint32_t c = *length == 4 ? tt_unicode_read(s + at, length) : 0;
+    return (c >= 0x11DE0 && c <= 0x11DE9) || (c >= 0x16FF4 && c <= 0x16FF6);
+}
+
+static int next_digits(const unsigned char *s, size_t at, size_t end, int one, size_t *from, size_t *to)
+{
+    unsigned length = 1;
+    while (at < end && !is_digit(s, at, &length))
+        at += length;
+    *from = at;
+    if (at >= end)
+        return 0;
+    do
+        at += length;
+    while (!one && at < end && is_digit(s, at, &length));
+    *to = at;
+    return 1;
+}
+
+int tt_match_digit(const unsigned char *s, size_t at, size_t end, size_t *from, size_t *to)
+{
+    return next_digits(s, at, end, 1, from, to);
+}
+
+int tt_match_digits(const unsigned char *s, size_t at, size_t end, size_t *from, size_t *to)
+{
+    return next_digits(s, at, end, 0, from, to);
+}
+
 static int match_numbers3(const unsigned char *s, size_t at, size_t end, size_t *from, size_t *to)
 {
     return next_run(s, at, end, N, 3, from, to);

@@ -273,27 +273,16 @@ void tt_regex_destroy(tt_regex **regex)
 int tt_regex_match(const tt_regex *regex, const unsigned char *s, size_t at, size_t end, size_t *from, size_t *to)
 {
     pcre2_match_data *m = pcre2_match_data_create(1, NULL);
-    int found = -1;
     if (!m)
         return -1;
-    while (at < end) {
-        int rc = pcre2_match(regex->code, s, end, at, PCRE2_NO_UTF_CHECK, m, NULL);
-        if (rc == PCRE2_ERROR_JIT_STACKLIMIT)
-            rc = pcre2_match(regex->code, s, end, at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, m, NULL);
-        found = rc == PCRE2_ERROR_NOMATCH ? 0 : rc < 0 ? -1 : 1;
-        if (found <= 0)
-            break;
+    int rc = pcre2_match(regex->code, s, end, at, PCRE2_NO_UTF_CHECK, m, NULL);
+    if (rc == PCRE2_ERROR_JIT_STACKLIMIT)
+        rc = pcre2_match(regex->code, s, end, at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, m, NULL);
+    const int found = rc == PCRE2_ERROR_NOMATCH ? 0 : rc < 0 ? -1 : 1;
+    if (found > 0) {
         const size_t *v = pcre2_get_ovector_pointer(m);
         *from = v[0];
-        *to = v[1];
-        if (*to > *from)
-            break;
-        unsigned length = 1; /* an empty match cuts nothing: go on behind the next character */
-        at = *from;
-        found = 0;
-        if (at < end)
-            tt_unicode_read(s + at, &length);
-        at += length;
+        *to = v[1] > v[0] ? v[1] : v[0]; /* \K may turn them round */
     }
     pcre2_match_data_free(m);
     return found;

@@ -191,8 +191,10 @@ tt_status tt_added_split(const tt_added_set *set, const unsigned char *s, size_t
             to += length;
         if (from > done)
             TT_TRY(sink(ctx, -1, s + done, from - done, err));
-        TT_TRY(sink(ctx, token->id, s + from, to - from, err));
-        done = to;
+        if (to > from) { /* else lstrip met what an rstrip before it took: the library drops the token then */
+            TT_TRY(sink(ctx, token->id, s + from, to - from, err));
+            done = to;
+        }
     }
     if (done < n)
         st = sink(ctx, -1, s + done, n - done, err);

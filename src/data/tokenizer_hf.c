@@ -141,6 +141,26 @@ static int32_t next_id(const tt_hf *hf, int32_t vocab)
     return id;
 }
 
+/* A token that the vocabulary does not have, for decoding: one that is searched in normalised text is normalised itself. */
+static tt_status add_outside(tt_hf *hf, const tt_added *token, int32_t id, tt_error *err)
+{
+    unsigned char *composed = NULL, *bytes = NULL;
+    size_t length = token->n, n = 0;
+    tt_status st = TT_OK;
+    if (hf->nfc && token->normalized)
+        TT_TRY(tt_unicode_nfc((const unsigned char *)token->content, token->n, &composed, &length, err));
+    length = composed ? length : token->n;
+    bytes = malloc(length + 1);
+    if (!bytes)
+        TT_TRY(tt_fail(err, TT_ERR_NOMEM, "opening a tokenizer: no memory for its added tokens"));
+    tt_bytes_of_spelling(composed ? (char *)composed : token->content, length, bytes, &n);
+    st = tt_bpe_add_token(hf->bpe, id, bytes, n, 0, err);
+out:
+    free(bytes);
+    free(composed);
+    return st;
+}
+
 tt_status tt_hf_add_added(tt_hf *hf, const tt_added *token, int32_t *id, tt_error *err)
 {
     tt_status st;
@@ -159,14 +179,7 @@ tt_status tt_hf_add_added(tt_hf *hf, const tt_added *token, int32_t *id, tt_erro
     *id = tt_hf_find(hf, token->content, token->n);
     if (*id < 0) {
         *id = token->id > 0 ? token->id : next_id(hf, hf->vocab_count);
-        unsigned char *bytes = malloc(token->n + 1);
-        size_t n = 0;
-        if (!bytes)
-            return tt_fail(err, TT_ERR_NOMEM, "opening a tokenizer: no memory for its added tokens");
-        tt_bytes_of_spelling(token->content, token->n, bytes, &n);
-        st = tt_bpe_add_token(hf->bpe, *id, bytes, n, 0, err);
-        free(bytes);
-        if (st != TT_OK)
+        if ((st = add_outside(hf, token, *id, err)) != TT_OK)
             return st;
     }
     tt_added *more = realloc(hf->added, (hf->n_added + 1) * sizeof *more);

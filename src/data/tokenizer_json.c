@@ -305,7 +305,7 @@ static tt_status read_pre_tokenizer(reader *r, const json_t *v, int *byte_level,
         TT_TRY(read_split(r, v, err));
     } else if (strcmp(type, "Digits") == 0) {
         const int each = flag(v, "individual_digits", 0);
-        TT_TRY(add_stage(r, v, (tt_stage){.matcher = each ? tt_match_number : tt_match_numbers}, err));
+        TT_TRY(add_stage(r, v, (tt_stage){.matcher = each ? tt_match_digit : tt_match_digits}, err));
     } else {
         st = unsupported(r, "the pre_tokenizer", v, err);
     }
