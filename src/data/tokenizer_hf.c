@@ -76,6 +76,7 @@ static void destroy(void *self)
     tt_added_set_free(&hf->raw);
     tt_added_set_free(&hf->normalized);
     free(hf->special);
+    free(hf->spelled);
     free(hf);
 }
 
@@ -87,6 +88,15 @@ tt_status tt_hf_add_vocab(tt_hf *hf, const char *spelling, size_t n, int32_t id,
         return tt_fail(err, TT_ERR_NOMEM, "opening a tokenizer: no memory for a token of %zu bytes", n);
     const int reachable = tt_bytes_of_spelling(spelling, n, bytes, &m);
     tt_status st = tt_bpe_add_token(hf->bpe, id, bytes, m, reachable, err);
+    if (st == TT_OK && !reachable) {
+        int32_t *more = realloc(hf->spelled, ((size_t)hf->n_spelled + 1) * sizeof *more);
+        if (more) {
+            hf->spelled = more;
+            more[hf->n_spelled++] = id;
+        } else {
+            st = tt_fail(err, TT_ERR_NOMEM, "opening a tokenizer: no memory for token %d", id);
+        }
+    }
     if (bytes != local)
         free(bytes);
     return st;
@@ -103,14 +113,12 @@ int32_t tt_hf_find(const void *self, const char *spelling, size_t n)
     int32_t id = -1;
     if (bytes && tt_bytes_of_spelling(spelling, n, bytes, &m)) {
         id = tt_bpe_find(hf->bpe, bytes, m);
-    } else if (bytes) { /* tokens outside the byte alphabet are few: no table of them */
-        const int32_t size = tt_bpe_size(hf->bpe);
-        for (int32_t i = 0; id < 0 && i < size; i++) {
-            size_t length = 0;
-            const unsigned char *s = tt_bpe_token(hf->bpe, i, &length);
-            if (s && length == n && memcmp(s, spelling, n) == 0 && tt_bpe_find(hf->bpe, s, length) != i)
-                id = i;
-        }
+    }
+    for (int32_t i = 0; id < 0 && i < hf->n_spelled; i++) {
+        size_t length = 0;
+        const unsigned char *s = tt_bpe_token(hf->bpe, hf->spelled[i], &length);
+        if (s && length == n && memcmp(s, spelling, n) == 0)
+            id = hf->spelled[i];
     }
     free(bytes);
     return id;

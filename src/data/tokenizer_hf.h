@@ -28,6 +28,8 @@ typedef struct tt_added_set {
 typedef struct tt_hf {
     tt_bpe *bpe;
     int32_t vocab_count; /* tokens of the vocabulary proper; set before the first added token */
+    int32_t *spelled; /* owned: vocabulary tokens outside the byte alphabet, n_spelled; few */
+    int32_t n_spelled;
     int nfc;
     tt_stage stages[TT_MAX_STAGES];
     int n_stages;
