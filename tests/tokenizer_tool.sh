@@ -38,14 +38,22 @@ run "$tok" train --vocab-size 2600 --out "$dir/big.json" "$g/bpe_train/corpus.tx
 check "train" [ $rc = 0 ]
 
 # Two steps of the debug model (2048 rows), on one rank; a larger vocabulary is refused by name.
-train() { # tokenizer
-    run "$top_builddir/titan-train" "$top_srcdir/configs/llama3_debugmodel.cfg" --model.tokenizer_path="$1" \
+train() { # tokenizer, options...
+    name=$1
+    shift
+    run "$top_builddir/titan-train" "$top_srcdir/configs/llama3_debugmodel.cfg" --model.tokenizer_path="$name" \
         --training.dataset_path="$g/bpe_train/corpus.txt" --training.steps=2 --training.seq_len=64 --training.local_batch_size=2 \
-        --job.dump_folder="$dir/outputs" "--metrics.log_freq=1"
+        --job.dump_folder="$dir/outputs" --metrics.log_freq=1 "$@"
 }
-train "$g/llama3"
+train "$g/llama3" --checkpoint.enable=true
 check "two steps with a tokenizer.json: exit code" [ $rc = 0 ]
 check "two steps with a tokenizer.json: step 2" grep -qE 'step: +2 ' "$out"
+# An untrained model gives any ids, many of them parts of characters: what is printed is UTF-8 all the same.
+"$top_builddir/titan-generate" "$dir/outputs/checkpoint" --prompt "日本語" --max-tokens 40 --temperature 1 --threads 1 >"$out" 2>"$dir/err"
+check "titan-generate goes on with these tokens" [ $? = 0 ]
+check "titan-generate prints the prompt" says "日本語"
+check "titan-generate prints UTF-8" iconv -f UTF-8 -t UTF-8 -o /dev/null "$out"
+rm -rf "$dir/outputs"
 train "$dir/big.json"
 check "a vocabulary larger than the model's: exit code" [ $rc = 74 ]
 check "a vocabulary larger than the model's: the message" says "but the model's vocabulary has 2048 rows"
