@@ -84,6 +84,9 @@ unbuilt model.converters=quantize.linear.float8 "low precision (converters)" "[]
 unbuilt checkpoint.async_mode=async "background saving" '"disabled"' 'checkpoint.async_mode = "async"'
 
 # --- numbers that are none ---
+t --activation_checkpoint.mode=memory_budget
+check "not built: a memory budget" refused 78 "command line: activation_checkpoint.mode = \"memory_budget\" asks for what this \
+version does not have: recompute under a memory budget; use \"none\", \"selective\" or \"full\""
 rm -rf "$work/out"
 t --training.steps=3
 t --optimizer.lr=1e30 --training.steps=10

@@ -105,6 +105,11 @@ static tt_status recompute_opts(const tt_config *cfg, tt_recompute_opts *o, tt_e
                            option, tt_config_origin(cfg, "activation_checkpoint.selective_ac_option"));
         o->mode = TT_AC_SELECTIVE_LAYER;
         o->every = (int)n;
+    } else if (strcmp(mode, "none")) {
+        return tt_fail(err, TT_ERR_CONFIG,
+                       "%s: activation_checkpoint.mode = \"%s\" asks for what this version does not have: recompute under a "
+                       "memory budget; use \"none\", \"selective\" or \"full\"",
+                       tt_config_origin(cfg, "activation_checkpoint.mode"), mode);
     }
     return TT_OK;
 }
