@@ -191,9 +191,25 @@ g --temperature=1 --seed=2
 check "another seed differs" [ "$(cmp -s "$out" "$work/one" || echo differs)" = differs ]
 g --top-k=1 --temperature=1 --seed=5
 check "the likeliest one is greedy" cmp -s "$out" "$work/greedy"
+g --top-p=1e-6 --temperature=1 --seed=5
+check "a tiny top-p is greedy" cmp -s "$out" "$work/greedy"
+printf line >"$work/prompt"
+run "$generate" "$work/other/checkpoint" --max-tokens=20 --threads=1 <"$work/prompt"
+check "the prompt may come from standard input" cmp -s "$out" "$work/greedy"
+g --logprobs=2
+check "--logprobs: the prompt, a line for each token, the whole" [ "$(wc -l <"$out")" = 22 ]
+check "the prompt's ids" says '{"prompt":"line","prompt_ids":[256,108,105,110,101]}'
+check "the first of the two likeliest is the greedy one" [ "$(sed -n 2p "$out" | sed 's/,"top.*//')" = \
+    "$(sed -n 2p "$out" | sed 's/.*"top":\[//; s/},.*//')" ]
+check "why it ended" grep -q '"finish_reason":"length"}$' "$out"
+g --top-p=2
+check "top-p outside its range" refused 64 "--top-p=2: wants a number from 1e-09 to 1"
+run "$generate" "$work/other/checkpoint" --prompt=line --model.tokenizer_path="$top_srcdir/tests/golden/tokenizer/llama3"
+check "ids that the model does not have" [ $rc = 78 ]
+check "the remedy" says "name the model's own tokenizer with --model.hf_assets_path"
 run "$generate" "$work/nowhere"
 check "no checkpoint" refused 74 "$work/nowhere holds no complete checkpoint; name a step-N folder, or the folder that holds them \
-(<dump_folder>/checkpoint)"
+(<dump_folder>/checkpoint), or a folder with config.json and safetensors"
 run "$generate" "$work/other/checkpoint" --max-token=3
 check "unknown option" [ $rc = 64 ]
 check "did you mean" says "max-tokens"
