@@ -29,8 +29,9 @@ t --training.dataset_path="$work/empty.txt"
 check "empty data" refused 74 "training.dataset_path: all files found are empty (1, the first is $work/empty.txt); put text into \
 them"
 t --training.dataset_path="$work/no*.txt"
-check "no data" refused 74 "training.dataset_path=$work/no*.txt: no file matches $work/no*.txt; put text files (one document \
-each) there, or give a file, a folder of .txt files or a pattern such as data/*.txt"
+check "no data" says "training.dataset_path: no file matches $work/no*.txt; the folder $work holds "
+check "no data: what to give" says "; give text files, a folder of them, or a pattern such as data/*.jsonl.gz"
+check "no data: exit code" [ $rc = 74 ]
 echo short >"$work/short.txt"
 t --training.dataset_path="$work/short.txt"
 check "sequence too long for the data" refused 74 "training.seq_len=32: sequence too long for the data: a row needs 33 tokens, \
@@ -39,8 +40,19 @@ t --model.vocab_size=100
 check "more ids than the model has rows" refused 74 "the tokenizer \"byte\" marks documents with the ids 256 and 257, but the \
 model's vocabulary has 100 rows; use a vocabulary of at least 258"
 run "$train" --model.tokenizer_path=byte --job.dump_folder="$work/out"
-check "no data configured" refused 78 "training.dataset = \"c4_test\" has no files: titan downloads nothing; set \
-training.dataset_path to a text file, a folder of .txt files or a pattern"
+check "no data configured" refused 78 "training.dataset = \"c4_test\" has no files: titan downloads nothing; put a file data.json of \
+JSON lines with a field \"text\" into the folder tests/assets/c4_test here, or set training.dataset_path to a file, a folder of .txt \
+or .jsonl files, a pattern, or token shards"
+run "$train" --model.tokenizer_path=byte --job.dump_folder="$work/out" --training.dataset=c4_tets
+check "a data set that is nearly known" refused 78 "training.dataset = \"c4_tets\" has no files (did you mean \"c4_test\"?): titan \
+downloads nothing; set training.dataset_path to a file, a folder of .txt or .jsonl files, a pattern, or token shards"
+t --training.dataset_path="$work/data" --training.dataset_mixture="1 $work/data"
+check "a path and a mixture" refused 78 "training.dataset_path (command line) and training.dataset_mixture (command line) are both \
+set; keep one of them"
+t --training.dataset_path=-
+check "standard input is no data set" [ $rc = 74 ]
+t --training.dataset_path="$work/short.txt" --training.seq_len=4 --training.steps=1 --checkpoint.no_enable
+check "too little data for one batch" says "titan: warning: too little data for one batch: a step takes 8 rows, the data has 1, so"
 
 # --- model, batch and mesh ---
 t --training.seq_len=128

@@ -171,7 +171,7 @@ void tt_generator_close(tt_generator **generator)
 tt_status tt_generator_ready(tt_generator *g, tt_world *world, int64_t tokens, tt_error *err)
 {
     const int alone[TT_N_AXES] = {1, 1, 1, 1, 1};
-    tt_train_state state;
+    tt_train_state state = {0};
     tt_mesh mesh;
     tt_status st;
     g->context = tokens < g->context_max ? tokens : g->context_max;
@@ -189,6 +189,7 @@ tt_status tt_generator_ready(tt_generator *g, tt_world *world, int64_t tokens, t
         TT_TRY(tt_engine_load_hf(g->engine, g->path, err));
     TT_TRY(tt_engine_eval_begin(g->engine, err));
 out:
+    free(state.bookmark);
     return st;
 }
 
