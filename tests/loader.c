@@ -2,6 +2,7 @@
  * not matter. */
 #include "base/log.h"
 #include "data/prefetch.h"
+#include "data/shard.h"
 #include "tap.h"
 
 #include <stdio.h>
@@ -157,19 +158,38 @@ static void masked_rows(const tt_tokenizer *t)
 
 /* --- laws --------------------------------------------------------------------------------------------------------------- */
 
-/* A text of `documents` documents of odd lengths as JSON lines in two files; its tokens with BOS and EOS in all[]. */
+/* Where the laws' tokens come from. */
+static const char *law = "law-*.jsonl";
+
+static void publish(tt_shard_writer **w)
+{
+    tt_error err = {0};
+    if (*w && (tt_shard_finish(*w, &err) != TT_OK || tt_shard_publish(*w, &err) != TT_OK))
+        diag("%s", err.text);
+    tt_shard_writer_close(w);
+}
+
+/* A text of `documents` documents of odd lengths as JSON lines in two files, and as two token shards; its tokens with BOS and EOS in
+ * all[]. */
 static int64_t make_corpus(int documents, int32_t *all)
 {
     int64_t n = 0;
     char file[400];
     FILE *out = NULL;
+    tt_shard_writer *w = NULL;
+    tt_error err = {0};
     for (int d = 0; d < documents; d++) {
         if (d == 0 || d == documents / 3) {
             if (out)
                 fclose(out);
+            publish(&w);
             snprintf(file, sizeof file, "%s/law-%d.jsonl", dir, d > 0);
             out = fopen(file, "wb");
+            snprintf(file, sizeof file, "%s/law-%d.tok", dir, d > 0);
+            if (tt_shard_create(file, &(tt_shard_info){.token_bytes = 2, .vocab = 258, .bos = 256, .eos = 257}, &w, &err) != TT_OK)
+                diag("%s", err.text);
         }
+        const int64_t first = n;
         all[n++] = 256;
         fprintf(out, "{\"n\": %d, \"text\": \"", d);
         for (int i = 0; i < 1 + d * 7 % 23; i++) {
@@ -178,9 +198,17 @@ static int64_t make_corpus(int documents, int32_t *all)
         }
         fprintf(out, "\"}\n");
         all[n++] = 257;
+        if (tt_shard_add(w, all + first, (size_t)(n - first), &err) != TT_OK)
+            diag("%s", err.text);
     }
     fclose(out);
+    publish(&w);
     return n;
+}
+
+static const char *where_from(int memory)
+{
+    return strstr(law, ".tok") ? "token shards" : memory ? "text as it is read" : "text in memory";
 }
 
 /* The global order of rows is that of a lone rank, whatever the split of steps over ranks and whatever is resumed: rows[] of one
@@ -195,7 +223,7 @@ static void same_stream(const tt_tokenizer *t, int masking, int shuffle, int mem
     int bad = 0;
     static int32_t x[MICRO][BATCH * T], y[MICRO][BATCH * T], p[MICRO][BATCH * T], s[MICRO][BATCH * T];
     int32_t wx[T], wy[T], wp[T], ws[T];
-    if (open_kind("law-*.jsonl", T, 258, masking, shuffle, memory, t, &l, &err) != TT_OK)
+    if (open_kind(law, T, 258, masking, shuffle, memory, t, &l, &err) != TT_OK)
         diag("%s", err.text);
     for (size_t k = 0; l && k < 3; k++) {
         const int64_t rows = (int64_t)dp[k] * BATCH * MICRO;
@@ -203,7 +231,7 @@ static void same_stream(const tt_tokenizer *t, int masking, int shuffle, int mem
             tt_loader *mine = NULL;
             tt_prefetch *ahead = NULL;
             double waited;
-            if (open_kind("law-*.jsonl", T, 258, masking, shuffle, memory, t, &mine, &err) != TT_OK ||
+            if (open_kind(law, T, 258, masking, shuffle, memory, t, &mine, &err) != TT_OK ||
                 tt_prefetch_start(&(tt_prefetch_opts){.loader = mine, .seq_len = T, .batch = BATCH, .n_microbatches = MICRO,
                                                       .offset = (int64_t)rank * BATCH, .stride = (int64_t)dp[k] * BATCH,
                                                       .step_rows = rows, .depth = 1 + rank % 3}, cursor, &ahead, &err) != TT_OK) {
@@ -228,7 +256,7 @@ static void same_stream(const tt_tokenizer *t, int masking, int shuffle, int mem
         cursor += STEPS * rows;
     }
     ok(l && bad == 0, "dp 4, then 2, then 8 = the same global stream (%s rows%s, %s)", masking ? "document" : "stream",
-       shuffle ? ", shuffled" : "", memory ? "text as it is read" : "text in memory");
+       shuffle ? ", shuffled" : "", where_from(memory));
     tt_loader_close(&l);
 }
 
@@ -242,7 +270,7 @@ static void every_token(const tt_tokenizer *t, const int32_t *all, int64_t n, in
         const int64_t row = seq_len + 1, rows = n; /* seq_len + 1 epochs */
         int32_t x[40], y[40];
         char *seen = calloc((size_t)rows, 1);
-        if (open_kind("law-*.jsonl", seq_len, 258, 0, shuffle, memory, t, &l, &err) != TT_OK)
+        if (open_kind(law, seq_len, 258, 0, shuffle, memory, t, &l, &err) != TT_OK)
             bad++;
         int64_t begun = 0; /* rows of earlier epochs */
         for (int64_t i = 0; i < rows; i++) {
@@ -269,7 +297,25 @@ static void every_token(const tt_tokenizer *t, const int32_t *all, int64_t n, in
         tt_loader_close(&l);
     }
     ok(bad == 0 && (shuffle ? moved > n : moved == 0), "every token of every epoch exactly once (%s, %s; %d rows out of place)",
-       shuffle ? "shuffled" : "in order", memory ? "text as it is read" : "text in memory", moved);
+       shuffle ? "shuffled" : "in order", where_from(memory), moved);
+}
+
+/* The same documents as text and as shards give the same rows. */
+static void same_as_text(const tt_tokenizer *t)
+{
+    tt_loader *a = NULL, *b = NULL;
+    tt_error err = {0};
+    int32_t x[4][9], y[4][9];
+    int bad = open_kind("law-*.jsonl", 9, 258, 1, 1, 0, t, &a, &err) != TT_OK || open_kind("law-*.tok", 9, 258, 1, 1, 0, t, &b, &err) != TT_OK;
+    for (int64_t s = 0; s < 1000 && !bad; s++) {
+        bad += tt_loader_get(a, s, 1, x[0], x[1], x[2], x[3], &err) != TT_OK || tt_loader_get(b, s, 1, y[0], y[1], y[2], y[3], &err) != TT_OK;
+        bad += memcmp(x, y, sizeof x) != 0;
+    }
+    ok(bad == 0, "the same documents as text and as token shards give the same rows %s", err.text);
+    ok(b && !strcmp(tt_source_describe(tt_loader_source(b, 0)), "2085 tokens in 2 titan files, 150 documents"), "%s",
+       b ? tt_source_describe(tt_loader_source(b, 0)) : "");
+    tt_loader_close(&a);
+    tt_loader_close(&b);
 }
 
 /* A mixture: the rows of each source in their own order, the shares right, and no source's row lost. */
@@ -424,6 +470,12 @@ int main(void)
     every_token(t, all, n, 0, 0);
     every_token(t, all, n, 1, 0);
     every_token(t, all, n, 0, 1);
+    law = "law-*.tok";
+    for (int kind = 0; kind < 4; kind++)
+        same_stream(t, kind % 2, kind / 2, 0);
+    every_token(t, all, n, 0, 0);
+    every_token(t, all, n, 1, 0);
+    same_as_text(t);
     mixture(t);
     many_sources(t);
     tt_log_set_level(TT_LOG_ERROR);

@@ -2,6 +2,7 @@
 #include "data/source.h"
 
 #include "data/source_priv.h"
+#include "data/token_files.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -18,11 +19,6 @@ static int ends_with(const char *path, const char *suffix)
 {
     size_t n = strlen(path), m = strlen(suffix);
     return n >= m && !strcmp(path + n - m, suffix);
-}
-
-static int holds_tokens(const char *path)
-{
-    return ends_with(path, ".tok") || ends_with(path, ".bin") || ends_with(path, ".idx");
 }
 
 static int is_folder(const char *path)
@@ -73,7 +69,7 @@ static tt_status open_kind(const char *path, const tt_text_list *files, const tt
     const int64_t room = o->memory_bytes > 0 ? o->memory_bytes : MEMORY_BYTES;
     int tokens = 0;
     for (int i = 0; i < files->n; i++)
-        tokens += holds_tokens(files->paths[i]);
+        tokens += tt_token_file_kind(files->paths[i]) != TT_TOKENS_NONE;
     if (tokens && tokens < files->n)
         return tt_fail(err, TT_ERR_DATA, "%s.dataset_path=%s matches %d token files and %d text files; give one kind in one path, or "
                        "mix two paths with training.dataset_mixture", o->key, path, tokens, files->n - tokens);

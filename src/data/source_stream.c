@@ -284,7 +284,7 @@ tt_status tt_source_stream_open(const tt_text_list *files, const tt_source_opts 
             s->n_files++;
     if (s->n_files < files->n)
         return tt_fail(err, TT_ERR_NOMEM, "opening a data set of %d files: no memory", files->n);
-    snprintf(source->text, sizeof source->text, "%.1f GB in %d text file%s, tokenized while training", (double)files->bytes / 1e9,
+    snprintf(source->text, sizeof source->text, "%.1f MB in %d text file%s, tokenized while training", (double)files->bytes / 1e6,
              files->n, files->n == 1 ? "" : "s");
     return TT_OK;
 }

@@ -7,6 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An empty text is as good as none. */
+static const char *given(const char *text)
+{
+    return text && *text ? text : NULL;
+}
+
 /* "WEIGHT PATH" -> both. */
 static tt_status split_share(const char *text, double *weight, const char **path, tt_error *err)
 {
@@ -25,6 +31,7 @@ static tt_source_opts source_opts(const tt_config *c, const tt_tokenizer *tokeni
                             .vocab = vocab,
                             .key = key,
                             .field = c->training.dataset_field,
+                            .memory_bytes = c->training.dataset_in_memory_mib ? c->training.dataset_in_memory_mib << 20 : 1,
                             .repair_utf8 = c->training.dataset_repair_utf8};
 }
 
@@ -35,7 +42,7 @@ static tt_status open_mixture(const tt_config *c, tt_loader_opts *o, tt_loader *
     const char **paths = calloc((size_t)list->n, sizeof *paths);
     tt_status st = TT_OK;
     TT_ASSERT(weights && paths);
-    if (c->training.dataset_path)
+    if (given(c->training.dataset_path))
         TT_TRY(tt_fail(err, TT_ERR_CONFIG, "training.dataset_path (%s) and training.dataset_mixture (%s) are both set; keep one of them",
                        tt_config_origin(c, "training.dataset_path"), tt_config_origin(c, "training.dataset_mixture")));
     for (int i = 0; i < list->n; i++)
@@ -76,12 +83,12 @@ tt_status tt_job_data_open(const tt_config *c, int64_t vocab, tt_job_data *data,
     if (c->training.dataset_mixture.n > 0)
         TT_TRY(open_mixture(c, &o, &data->train, err));
     else
-        TT_TRY(open_single(c->training.dataset, c->training.dataset_path, &o, &data->train, err));
+        TT_TRY(open_single(c->training.dataset, given(c->training.dataset_path), &o, &data->train, err));
     if (c->validation.enable) {
         tt_loader_opts v = {.source = source_opts(c, data->tokenizer, vocab, "validation"),
                             .seq_len = c->validation.seq_len,
                             .document_masking = o.document_masking};
-        TT_TRY(open_single(c->validation.dataset, c->validation.dataset_path, &v, &data->validation, err));
+        TT_TRY(open_single(c->validation.dataset, given(c->validation.dataset_path), &v, &data->validation, err));
         if (c->validation.steps < 0 && tt_loader_samples_per_epoch(data->validation) < 0)
             st = tt_fail(err, TT_ERR_CONFIG, "validation.steps = -1 (the whole set), but how long the text of %s is, is only known after "
                          "reading it; set validation.steps, or write token shards of it with titan-tokenize shards",
