@@ -26,9 +26,18 @@ const char *tt_progress_number(double value, char out[16])
     return out;
 }
 
+/* The same for bytes, "1.23 MB". */
+static const char *bytes_text(double value, char out[20])
+{
+    tt_progress_number(value, out);
+    const size_t n = strlen(out);
+    snprintf(out + n, 20 - n, value < 999.5 ? " B" : "B");
+    return out;
+}
+
 static int describe(const tt_progress *p, int64_t done, int64_t bytes, int64_t count, double now, char *line, size_t room)
 {
-    char a[16], b[16], c[16], d[16];
+    char a[20], b[16], c[20], d[16];
     const double spent = now - p->begun > 1e-9 ? now - p->begun : 1e-9, part = p->total > 0 ? (double)done / (double)p->total : 0;
     int n = 0;
     if (p->total > 0 && p->terminal) {
@@ -39,9 +48,9 @@ static int describe(const tt_progress *p, int64_t done, int64_t bytes, int64_t c
         n += snprintf(line + n, room - (size_t)n, "] ");
     }
     if (p->total > 0)
-        n += snprintf(line + n, room - (size_t)n, "%3.0f%% of %sB, ", 100 * part, tt_progress_number((double)p->total, a));
-    n += snprintf(line + n, room - (size_t)n, "%s %s, %sB/s, %s %s/s", tt_progress_number((double)count, b), p->things,
-                  tt_progress_number((double)bytes / spent, c), tt_progress_number((double)count / spent, d), p->things);
+        n += snprintf(line + n, room - (size_t)n, "%3.0f%% of %s, ", 100 * part, bytes_text((double)p->total, a));
+    n += snprintf(line + n, room - (size_t)n, "%s %s, %s/s, %s %s/s", tt_progress_number((double)count, b), p->things,
+                  bytes_text((double)bytes / spent, c), tt_progress_number((double)count / spent, d), p->things);
     if (part > 0) {
         const int64_t left = (int64_t)(spent / part - spent + 0.5);
         n += left < 3600 ? snprintf(line + n, room - (size_t)n, ", %d:%02d left", (int)(left / 60), (int)(left % 60))
