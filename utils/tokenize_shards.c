@@ -255,7 +255,7 @@ static void end(pipeline *p)
 
 static void summary(pipeline *p)
 {
-    char a[16], b[16];
+    char rate[16];
     const int files = tt_token_set_files(p->set);
     const double seconds = tt_clock_s() - p->progress.begun;
     printf("read: ");
@@ -265,10 +265,10 @@ static void summary(pipeline *p)
     printf("wrote: %d file%s, %s", files, files == 1 ? "" : "s", tt_token_set_path(p->set, 0));
     if (files > 1)
         printf(" to %s", tt_token_set_path(p->set, files - 1));
-    printf(", %s, %s, %lld documents, %lld tokens\n", tt_token_kind_name(p->job->kind), tt_token_set_token_bytes(p->set) == 2 ? "u16" : "u32",
-           (long long)tt_token_set_documents(p->set), (long long)tt_token_set_tokens(p->set));
-    printf("time: %.1f s, %sB/s, %s tokens/s\n", seconds, tt_progress_number((double)p->counts.bytes_out / seconds, a),
-           tt_progress_number((double)tt_token_set_tokens(p->set) / seconds, b));
+    printf(", %s, %s, %lld document%s, %lld tokens\n", tt_token_kind_name(p->job->kind), tt_token_set_token_bytes(p->set) == 2 ? "u16" : "u32",
+           (long long)tt_token_set_documents(p->set), tt_token_set_documents(p->set) == 1 ? "" : "s", (long long)tt_token_set_tokens(p->set));
+    printf("time: %.1f s, %.1f MB/s, %s tokens/s\n", seconds, (double)p->counts.bytes_out / seconds / 1e6,
+           tt_progress_number((double)tt_token_set_tokens(p->set) / seconds, rate));
 }
 
 tt_status tt_tokenize_shards(const tt_tokenize_job *job, char **names, int n, tt_error *err)
