@@ -14,6 +14,7 @@
 #include "run/job.h"
 #include "run/selfcheck.h"
 #include "run/state.h"
+#include "run/step_clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@ struct tt_trainer {
     int64_t first_step;    /* first step of this run */
     int64_t saved_step;    /* newest step saved or loaded in full by this run, -1 none */
     int model_only;        /* the loaded checkpoint has no moments */
+    tt_step_clock clock;
     int profiled_steps;    /* debug.profile: steps timed so far */
     double profiled_seconds;
     int stop_signal;       /* agreed by all ranks; 0 = go on */
@@ -442,27 +444,22 @@ static tt_status validate(tt_trainer *t, tt_error *err)
     return st;
 }
 
-static tt_status report(tt_trainer *t, const tt_step_result *r, double lr, double seconds, double data_seconds,
-                        tt_error *err)
+static tt_status report(tt_trainer *t, const tt_step_result *r, double lr, tt_error *err)
 {
     const int64_t freq = t->cfg->metrics.log_freq;
     double largest = r->loss_here; /* of the ranks' means: only looked up when it is shown */
     if (t->at.step % freq == 0 || t->at.step == t->first_step)
         tt_world_max_f64(t->world, &largest, 1);
-    if (!is_root(t))
-        return TT_OK;
-    return tt_metrics_step(t->metrics,
-                           &(tt_metrics_values){.step = t->at.step,
-                                                .loss = r->loss,
-                                                .loss_max = largest,
-                                                .grad_norm = r->grad_norm,
-                                                .lr = lr,
-                                                .tokens = tt_feed_global_batch(t->engine) *
-                                                          t->engine->program->train.seq_len,
-                                                .tokens_seen = t->at.tokens,
-                                                .seconds = seconds,
-                                                .data_seconds = data_seconds},
-                           err);
+    tt_metrics_values v = {.step = t->at.step,
+                           .loss = r->loss,
+                           .loss_max = largest,
+                           .grad_norm = r->grad_norm,
+                           .lr = lr,
+                           .tokens = tt_feed_global_batch(t->engine) * t->engine->program->train.seq_len,
+                           .tokens_seen = t->at.tokens};
+    tt_step_clock_lap(&t->clock, t->engine->executor, TT_TIME_OTHER);
+    v.seconds = tt_step_clock_take(&t->clock, v.time);
+    return is_root(t) ? tt_metrics_step(t->metrics, &v, err) : TT_OK;
 }
 
 static tt_status after_step(tt_trainer *t, tt_error *err)
@@ -470,11 +467,16 @@ static tt_status after_step(tt_trainer *t, tt_error *err)
     const int64_t step = t->at.step;
     const int last = step == t->cfg->training.steps;
     tt_status st = TT_OK;
-    if (t->cfg->validation.enable && (step == 1 || step % t->cfg->validation.freq == 0 || last))
+    tt_step_clock_lap(&t->clock, t->engine->executor, TT_TIME_OTHER);
+    if (t->cfg->validation.enable && (step == 1 || step % t->cfg->validation.freq == 0 || last)) {
         TT_TRY(validate(t, err));
+        tt_step_clock_lap(&t->clock, t->engine->executor, TT_TIME_VALIDATION);
+    }
     if (saves(t) && !last &&
-        (step % t->cfg->checkpoint.interval == 0 || (step == 1 && t->cfg->checkpoint.enable_first_step_checkpoint)))
+        (step % t->cfg->checkpoint.interval == 0 || (step == 1 && t->cfg->checkpoint.enable_first_step_checkpoint))) {
         TT_TRY(save(t, 1, err));
+        tt_step_clock_lap(&t->clock, t->engine->executor, TT_TIME_CHECKPOINT);
+    }
 out:
     return st;
 }
@@ -485,14 +487,18 @@ tt_status tt_trainer_step(tt_trainer *t, tt_error *err)
     const int64_t at = t->at.step < schedule.total_steps ? t->at.step : schedule.total_steps; /* then the floor */
     const double lr = t->cfg->optimizer.lr * tt_lr_factor(&schedule, at);
     const int64_t rows = tt_feed_global_batch(t->engine);
-    double start = tt_clock_s(), fed;
+    const tt_executor *ex = t->engine->executor;
+    double start = tt_clock_s();
     tt_step_result r;
     tt_status st;
+    tt_step_clock_start(&t->clock, ex);
+    tt_step_clock_lap(&t->clock, ex, TT_TIME_OTHER);
     TT_TRY(tt_feed_step(t->engine, t->loader, t->at.cursor, err));
-    fed = tt_clock_s();
+    tt_step_clock_lap(&t->clock, ex, TT_TIME_DATA);
     if (t->cfg->debug.profile && t->at.step + 1 == t->first_step + 1)
         tt_executor_profile(t->engine->executor, 1); /* from the second step on: the first one touches its memory */
     TT_TRY(tt_engine_step(t->engine, t->at.step + 1, lr, 1, &r, err));
+    tt_step_clock_lap_engine(&t->clock, ex);
     if (t->cfg->debug.profile && t->at.step + 1 > t->first_step) {
         t->profiled_steps++;
         t->profiled_seconds += tt_clock_s() - start;
@@ -502,7 +508,7 @@ tt_status tt_trainer_step(tt_trainer *t, tt_error *err)
     t->at.step++;
     t->at.cursor += rows;
     t->at.tokens += rows * t->engine->program->train.seq_len;
-    TT_TRY(report(t, &r, lr, tt_clock_s() - start, fed - start, err));
+    TT_TRY(report(t, &r, lr, err));
     TT_TRY(after_step(t, err));
 out:
     return st;
@@ -512,10 +518,15 @@ tt_status tt_trainer_finish(tt_trainer *t, tt_error *err)
 {
     const int done = t->at.step >= t->cfg->training.steps;
     tt_status st = TT_OK;
+    char text[256];
     if (t->profiled_steps && is_root(t))
         tt_op_table_print(tt_executor_op_times(t->engine->executor), t->profiled_steps, t->profiled_seconds, stderr);
-    if (saves(t) && !t->model_only && t->saved_step != t->at.step)
+    if (saves(t) && !t->model_only && t->saved_step != t->at.step) {
         TT_TRY(save(t, !done || !t->cfg->checkpoint.last_save_model_only, err));
+        tt_step_clock_lap(&t->clock, t->engine->executor, TT_TIME_CHECKPOINT);
+    }
+    if (t->at.step >= t->first_step)
+        tt_log_root(INFO, "%s", tt_step_clock_summary(&t->clock, text, sizeof text));
     if (!done && t->stop_signal)
         TT_TRY(tt_fail(err, TT_ERR_STOPPED, "%s came after step %lld of %lld%s", tt_signals_name(t->stop_signal),
                        (long long)t->at.step, (long long)t->cfg->training.steps,
