@@ -8,8 +8,10 @@
 #include "metrics/flops.h"
 #include "metrics/metrics.h"
 #include "profile/op_table.h"
+#include "profile/profiler.h"
 #include "run/feed.h"
 #include "run/guard.h"
+#include "run/history.h"
 #include "run/import_hf.h"
 #include "run/job.h"
 #include "run/selfcheck.h"
@@ -29,7 +31,7 @@ struct tt_trainer {
     tt_engine *engine;
     tt_tokenizer *tokenizer;
     tt_loader *loader, *validation;
-    tt_metrics *metrics;   /* rank 0 */
+    tt_metrics *metrics;   /* rank 0; every rank with metrics.save_for_all_ranks */
     tt_fs_lock *lock;      /* rank 0 */
     char *checkpoint_dir, *config_text;
     tt_train_state at;
@@ -37,6 +39,7 @@ struct tt_trainer {
     int64_t saved_step;    /* newest step saved or loaded in full by this run, -1 none */
     int model_only;        /* the loaded checkpoint has no moments */
     tt_step_clock clock;
+    tt_profiler *profiler; /* NULL unless asked for */
     int profiled_steps;    /* debug.profile: steps timed so far */
     double profiled_seconds;
     int stop_signal;       /* agreed by all ranks; 0 = go on */
@@ -64,10 +67,10 @@ static char *config_text(const tt_config *cfg)
 /* job.save_config_file and job.print_config. */
 static tt_status save_config(const tt_trainer *t, tt_error *err)
 {
-    tt_status st = TT_OK;
+    tt_status st = tt_history_save_config(t->cfg->job.dump_folder, t->config_text, err);
     if (t->cfg->job.print_config)
         tt_log_root(INFO, "configuration:\n%s", t->config_text);
-    if (t->cfg->job.save_config_file) {
+    if (st == TT_OK && t->cfg->job.save_config_file) {
         char *path = tt_fs_join(t->cfg->job.dump_folder, t->cfg->job.save_config_file);
         st = tt_fs_write(path, t->config_text, strlen(t->config_text), err);
         free(path);
@@ -214,6 +217,7 @@ void tt_trainer_destroy(tt_trainer **trainer)
     if (!t)
         return;
     tt_metrics_close(&t->metrics);
+    tt_profiler_destroy(&t->profiler);
     tt_engine_destroy(&t->engine);
     tt_device_destroy(&t->device);
     tt_loader_close(&t->loader);
@@ -346,34 +350,52 @@ static int wants_color(const tt_trainer *t)
     return !t->cfg->metrics.disable_color_printing && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
 }
 
+static double flops_per_token(const tt_trainer *t)
+{
+    const tt_model_dims *d = &t->model->dims;
+    return (double)tt_flops_per_token(&(tt_flops_opts){.params = t->model->n_params,
+                                                       .embedding_params = t->model->n_embedding_params,
+                                                       .tied = d->tie_embeddings,
+                                                       .layers = d->n_layers,
+                                                       .heads = d->n_heads,
+                                                       .head_dim = d->head_dim,
+                                                       .seq_len = t->cfg->training.seq_len});
+}
+
+/* Rank 0 has the step line and metrics.jsonl; with save_for_all_ranks each rank has files of its own. */
 static tt_status open_metrics(tt_trainer *t, tt_error *err)
 {
+    const int rank = tt_world_rank(t->world), all = t->cfg->metrics.save_for_all_ranks;
     tt_status st = TT_OK;
-    if (is_root(t)) {
-        const tt_model_dims *d = &t->model->dims;
-        char *path = tt_fs_join(t->cfg->job.dump_folder, "metrics.jsonl");
-        char *events = tt_fs_join(t->cfg->job.dump_folder, t->cfg->metrics.save_tb_folder);
-        st = tt_metrics_open(
-            &(tt_metrics_opts){.log_freq = (int)t->cfg->metrics.log_freq,
-                               .fd = STDOUT_FILENO,
-                               .color = wants_color(t),
-                               .jsonl_path = path,
-                               .tensorboard_dir = t->cfg->metrics.enable_tensorboard ? events : NULL,
-                               .resume_step = t->at.step,
-                               .devices = tt_world_size(t->world),
-                               .flops_per_token = (double)tt_flops_per_token(
-                                   &(tt_flops_opts){.params = t->model->n_params,
-                                                    .embedding_params = t->model->n_embedding_params,
-                                                    .tied = d->tie_embeddings,
-                                                    .layers = d->n_layers,
-                                                    .heads = d->n_heads,
-                                                    .head_dim = d->head_dim,
-                                                    .seq_len = t->cfg->training.seq_len})},
-            &t->metrics, err);
-        free(path);
-        free(events);
-    }
+    char file[64], folder[4096];
+    snprintf(file, sizeof file, is_root(t) ? "metrics.jsonl" : "metrics-rank-%d.jsonl", rank);
+    snprintf(folder, sizeof folder, all ? "%s/rank_%d" : "%s", t->cfg->metrics.save_tb_folder, rank);
+    char *path = tt_fs_join(t->cfg->job.dump_folder, file), *events = tt_fs_join(t->cfg->job.dump_folder, folder);
+    if (is_root(t) || all)
+        st = tt_metrics_open(&(tt_metrics_opts){.log_freq = (int)t->cfg->metrics.log_freq,
+                                                .fd = is_root(t) ? STDOUT_FILENO : -1,
+                                                .color = wants_color(t),
+                                                .jsonl_path = path,
+                                                .tensorboard_dir = t->cfg->metrics.enable_tensorboard ? events : NULL,
+                                                .resume_step = t->at.step,
+                                                .devices = tt_world_size(t->world),
+                                                .flops_per_token = flops_per_token(t)},
+                             &t->metrics, err);
+    if (st == TT_OK && is_root(t))
+        st = tt_history_add_start(t->cfg->job.dump_folder, t->at.step, tt_world_size(t->world), err);
+    free(path);
+    free(events);
     return tt_world_agree(t->world, st, err);
+}
+
+static void open_profiler(tt_trainer *t)
+{
+    const int64_t steps = t->cfg->training.steps, next = tt_profiler_next(t->cfg, t->at.step);
+    tt_profiler_create(t->cfg, t->engine->program, t->device, t->engine->executor, &t->profiler);
+    if (t->profiler && next > steps)
+        tt_log_root(WARN, "profiling: nothing will be written: a cycle of profiling.profile_freq = %lld steps ends at step %lld, "
+                    "after training.steps = %lld; use a smaller profile_freq",
+                    (long long)t->cfg->profiling.profile_freq, (long long)next, (long long)steps);
 }
 
 tt_status tt_trainer_restore(tt_trainer *t, tt_error *err)
@@ -401,6 +423,7 @@ tt_status tt_trainer_restore(tt_trainer *t, tt_error *err)
         tt_log_root(WARN, "lr_scheduler.total_steps ends before training.steps: the rate stays at its floor, "
                     "lr_scheduler.min_lr_factor = %g of the peak", t->cfg->lr_scheduler.min_lr_factor);
     TT_TRY(open_metrics(t, err));
+    open_profiler(t);
 out:
     return st;
 }
@@ -439,8 +462,9 @@ static tt_status validate(tt_trainer *t, tt_error *err)
         printf("validate step: %lld  loss: %8.5f  tokens: %.0f  tps: %.0f\n", (long long)t->at.step, loss, tokens,
                tokens / (tt_clock_s() - start) / tt_world_size(t->world));
         fflush(stdout);
-        st = tt_metrics_validation(t->metrics, t->at.step, loss, err);
     }
+    if (st == TT_OK && t->metrics)
+        st = tt_metrics_validation(t->metrics, t->at.step, loss, err);
     return st;
 }
 
@@ -459,7 +483,7 @@ static tt_status report(tt_trainer *t, const tt_step_result *r, double lr, tt_er
                            .tokens_seen = t->at.tokens};
     tt_step_clock_lap(&t->clock, t->engine->executor, TT_TIME_OTHER);
     v.seconds = tt_step_clock_take(&t->clock, v.time);
-    return is_root(t) ? tt_metrics_step(t->metrics, &v, err) : TT_OK;
+    return t->metrics ? tt_metrics_step(t->metrics, &v, err) : TT_OK;
 }
 
 static tt_status after_step(tt_trainer *t, tt_error *err)
@@ -493,12 +517,16 @@ tt_status tt_trainer_step(tt_trainer *t, tt_error *err)
     tt_status st;
     tt_step_clock_start(&t->clock, ex);
     tt_step_clock_lap(&t->clock, ex, TT_TIME_OTHER);
+    tt_profiler_begin(t->profiler, t->at.step + 1);
     TT_TRY(tt_feed_step(t->engine, t->loader, t->at.cursor, err));
     tt_step_clock_lap(&t->clock, ex, TT_TIME_DATA);
+    tt_profiler_fed(t->profiler);
     if (t->cfg->debug.profile && t->at.step + 1 == t->first_step + 1)
         tt_executor_profile(t->engine->executor, 1); /* from the second step on: the first one touches its memory */
     TT_TRY(tt_engine_step(t->engine, t->at.step + 1, lr, 1, &r, err));
     tt_step_clock_lap_engine(&t->clock, ex);
+    if (tt_profiler_end(t->profiler))
+        TT_TRY(tt_world_agree(t->world, tt_profiler_write(t->profiler, err), err));
     if (t->cfg->debug.profile && t->at.step + 1 > t->first_step) {
         t->profiled_steps++;
         t->profiled_seconds += tt_clock_s() - start;
