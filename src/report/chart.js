@@ -30,7 +30,7 @@ function short(x) {
 function exact(x) {
   if (x === null || !isFinite(x)) return '\u2013';
   const a = Math.abs(x);
-  if (a >= 1e5) return Math.round(x).toLocaleString('en-US');
+  if (a >= 1e5 || x === Math.round(x)) return Math.round(x).toLocaleString('en-US');
   return a !== 0 && a < 1e-3 ? x.toExponential(4) : String(+x.toPrecision(6));
 }
 
@@ -38,7 +38,8 @@ function duration(s) {
   if (!isFinite(s)) return '\u2013';
   if (s < 60) return +s.toPrecision(3) + ' s';
   const d = Math.floor(s / 86400), h = Math.floor(s / 3600) % 24, m = Math.floor(s / 60) % 60;
-  return d ? d + ' d ' + h + ' h' : h ? h + ' h ' + m + ' min' : m + ' min ' + Math.round(s % 60) + ' s';
+  const pair = (a, x, b, y) => a + ' ' + x + (b ? ' ' + b + ' ' + y : '');
+  return d ? pair(d, 'd', h, 'h') : h ? pair(h, 'h', m, 'min') : pair(m, 'min', Math.floor(s % 60), 's');
 }
 
 const X = {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEIGHT = 10, MARGIN = 11 }; /* rows of a canvas; columns left of it */
+enum { HEIGHT = 11, MARGIN = 11 }; /* rows of a canvas; columns left of it */
 
 static const char mark_of[] = "*+ox#@%&"; /* by run, when there is no other way to tell them apart */
 

@@ -151,7 +151,7 @@ static void put_run(FILE *out, const tt_runlog *run)
     fputs("{\"name\": ", out);
     tt_json_string(out, run->name);
     put_text(out, "path", run->path);
-    fputs(",\n", out);
+    fprintf(out, ", \"has_config\": %s,\n", run->config ? "true" : "false");
     put_summary(out, run);
     put_notes(out, run);
     put_curves(out, run);

@@ -5,6 +5,22 @@ const data = JSON.parse(document.getElementById('data').textContent);
 const COLORS = 8;
 const view = { x: data.x, log: false, smooth: 0, off: new Set() };
 
+// What is chosen stands behind the # of the address, so that a view can be kept and sent: #x=time&log=1&smooth=0.9&off=2
+const asked = new URLSearchParams(location.hash.slice(1));
+if (['step', 'tokens', 'time'].includes(asked.get('x'))) view.x = asked.get('x');
+view.log = asked.get('log') === '1';
+view.smooth = Math.min(0.99, Math.max(0, +asked.get('smooth') || 0));
+for (const i of (asked.get('off') || '').split(',')) if (i !== '' && data.runs[+i]) view.off.add(+i);
+
+function keepView() {
+  const kept = new URLSearchParams();
+  if (view.x !== data.x) kept.set('x', view.x);
+  if (view.log) kept.set('log', 1);
+  if (view.smooth) kept.set('smooth', view.smooth);
+  if (view.off.size) kept.set('off', [...view.off].join(','));
+  history.replaceState(null, '', '#' + kept);
+}
+
 const CHARTS = [
   ['Loss', '', ['loss_metrics/global_avg_loss', 'validation_metrics/loss'], ['training', 'validation']],
   ['Gradient norm', 'before clipping', ['grad_norm']],
@@ -54,20 +70,22 @@ function addTimes(parent, run, index) {
   const kinds = TIMES.filter(k => run.series[timeTag(k)] && run.series[timeTag(k)].v.some(v => v > 0));
   if (!kinds.length) return;
   const chart = new Chart('Time per step', data.runs.length > 1 ? 's \u00b7 ' + run.name : 's', { stacked: true });
-  kinds.forEach((k, i) => chart.keys.append(el('span', {}, el('span', { class: 'swatch', style: '--of: var(--' + color(i) + ')' }), k.replace(/_/g, ' '))));
+  const colorOf = k => color(TIMES.indexOf(k));
+  for (const k of kinds) chart.keys.append(el('span', {}, el('span', { class: 'swatch', style: '--of: var(--' + colorOf(k) + ')' }), k.replace(/_/g, ' ')));
   parent.append(chart.card);
   charts.push(() => {
     chart.card.hidden = view.off.has(index);
+    if (view.off.has(index)) { chart.set([], view); return; }
     const rows = new Map();
     kinds.forEach((k, i) => {
       for (const p of pointsOf(run, timeTag(k)))
         if (p.v !== null) {
           if (!rows.has(p.x)) rows.set(p.x, new Array(kinds.length).fill(null));
-          rows.get(p.x)[i] = p.v;
+          rows.get(p.x)[i] = p.m; // of a thinned curve the mean: extremes of several kinds do not add up
         }
     });
-    const xs = [...rows.keys()].sort((a, b) => a - b), held = new Array(kinds.length).fill(0), lines = kinds.map((k, i) => (
-      { name: k.replace(/_/g, ' '), run: run.name, tag: timeTag(k), color: color(i), points: [] }));
+    const xs = [...rows.keys()].sort((a, b) => a - b), held = new Array(kinds.length).fill(0), lines = kinds.map(k => (
+      { name: k.replace(/_/g, ' '), run: run.name, tag: timeTag(k), color: colorOf(k), points: [] }));
     for (const x of xs) {
       let sum = 0;
       kinds.forEach((k, i) => {
@@ -83,6 +101,7 @@ function addTimes(parent, run, index) {
 
 function drawAll() {
   for (const draw of charts) draw();
+  keepView();
 }
 
 // --- controls -----------------------------------------------------------------------------------------------------------
@@ -104,7 +123,7 @@ function switchOf(names, chosen, choose, disabled) {
 function controls() {
   const runs = el('div', { class: 'runs' });
   data.runs.forEach((run, i) => {
-    const b = el('button', { type: 'button', 'aria-pressed': 'true', title: run.path }, el('i', { class: 'swatch', style: '--of: var(--' + color(i) + ')' }), el('span', {}, run.name));
+    const b = el('button', { type: 'button', 'aria-pressed': String(!view.off.has(i)), title: run.path }, el('i', { class: 'swatch', style: '--of: var(--' + color(i) + ')' }), el('span', {}, run.name));
     b.onclick = () => {
       if (!view.off.delete(i)) view.off.add(i);
       b.setAttribute('aria-pressed', String(!view.off.has(i)));
@@ -114,8 +133,9 @@ function controls() {
   });
   const missing = x => !data.runs.some(r => r.rows[x].some(v => v !== null && v > 0));
   const x = switchOf(['step', 'tokens', 'time'], view.x, name => { view.x = name; drawAll(); }, missing);
-  const log = el('input', { type: 'checkbox', id: 'log' }), smoothing = el('input', { type: 'range', min: 0, max: 0.99, step: 0.01, value: 0, id: 'smooth' });
-  const shown = el('output', {}, '0');
+  const log = el('input', { type: 'checkbox', id: 'log' }), smoothing = el('input', { type: 'range', min: 0, max: 0.99, step: 0.01, value: view.smooth, id: 'smooth' });
+  const shown = el('output', {}, String(view.smooth));
+  log.checked = view.log;
   log.onchange = () => { view.log = log.checked; drawAll(); };
   smoothing.oninput = () => { view.smooth = +smoothing.value; shown.textContent = smoothing.value; drawAll(); };
   return el('div', { class: 'bar' }, el('div', {}, runs, el('div', { class: 'group' }, 'x', x), el('label', { class: 'group' }, log, 'log y'),
@@ -140,8 +160,8 @@ function summary() {
   const t = table(heads, data.runs.map((run, i) => {
     const s = run.summary;
     return [nameOf(run, i), s.steps.toLocaleString('en-US'), exact(s.tokens), exact(s.last_loss), atStep(s.best_loss), atStep(s.best_validation),
-      s.median_tps === null ? '\u2013' : short(s.median_tps), exact(s.peak_gib), s.seconds === null ? '\u2013' : duration(s.seconds), dash(s.starts), dash(s.ranks),
-      dash(s.started), dash(s.version)];
+      s.median_tps === null ? '\u2013' : short(s.median_tps), s.peak_gib === null ? '\u2013' : short(s.peak_gib), s.seconds === null ? '\u2013' : duration(s.seconds), dash(s.starts), dash(s.ranks),
+      s.started === null ? '\u2013' : s.started.replace('T', ' ').replace(/:\d\dZ$/, ' UTC'), dash(s.version)];
   }));
   t.id = 'summary';
   return t;
@@ -150,14 +170,17 @@ function summary() {
 function differences() {
   if (data.runs.length < 2) return null;
   const heads = [['key'], ...data.runs.map(r => [r.name])];
-  const cell = (value, origin) => {
-    const box = el('span', {}, el('code', {}, value === null ? 'unset' : value));
+  const without = data.runs.filter(r => !r.has_config).map(r => r.name);
+  const cell = (value, origin, run) => {
+    const box = el('span', {}, el('code', {}, !run.has_config ? '\u2013' : value === null ? 'unset' : value));
     if (origin) box.append(el('span', { class: 'origin' }, origin));
     return box;
   };
-  const t = table(heads, data.config.map(d => [el('code', {}, d.key), ...d.values.map((v, i) => cell(v, d.origins[i]))]));
+  const t = table(heads, data.config.map(d => [el('code', {}, d.key), ...d.values.map((v, i) => cell(v, d.origins[i], data.runs[i]))]));
   t.id = 'config';
-  return data.config.length ? t : el('p', { class: 'sub', id: 'config' }, 'The configurations are the same.');
+  const same = without.length > data.runs.length - 2 ? 'Fewer than two runs have their configuration (config.cfg) beside their metrics.'
+    : 'The configurations are the same.';
+  return data.config.length ? t : el('p', { class: 'sub', id: 'config' }, same);
 }
 
 // --- all together -------------------------------------------------------------------------------------------------------
