@@ -22,8 +22,9 @@ struct tt_profiler {
 };
 
 void tt_profiler_create(const tt_config *cfg, const tt_program *program, const tt_device *device, tt_executor *ex,
-                        tt_profiler **profiler)
+                        int64_t done, tt_profiler **profiler)
 {
+    const int64_t freq = cfg->profiling.profile_freq, next = (done / freq + 1) * freq;
     *profiler = NULL;
     if (!cfg->profiling.enable_profiling && !cfg->profiling.enable_memory_snapshot)
         return;
@@ -32,6 +33,10 @@ void tt_profiler_create(const tt_config *cfg, const tt_program *program, const t
     *r = (tt_profiler){.cfg = cfg, .program = program, .device = device, .ex = ex};
     r->step = calloc((size_t)cfg->profiling.profiler_active, sizeof *r->step);
     TT_ASSERT(r->step);
+    if (next > cfg->training.steps)
+        tt_log_root(WARN, "profiling: nothing will be written: a cycle of profiling.profile_freq = %lld steps ends at step %lld, "
+                    "after training.steps = %lld; use a smaller profile_freq",
+                    (long long)freq, (long long)next, (long long)cfg->training.steps);
 }
 
 void tt_profiler_destroy(tt_profiler **profiler)
@@ -40,12 +45,6 @@ void tt_profiler_destroy(tt_profiler **profiler)
         free((*profiler)->step);
     free(*profiler);
     *profiler = NULL;
-}
-
-int64_t tt_profiler_next(const tt_config *cfg, int64_t done)
-{
-    const int64_t freq = cfg->profiling.profile_freq;
-    return (done / freq + 1) * freq;
 }
 
 /* Steps from this one to the last of its cycle, itself included. */

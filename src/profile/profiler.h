@@ -9,9 +9,10 @@
 
 typedef struct tt_profiler tt_profiler;
 
-/** cfg, program, device and ex are borrowed. *profiler is NULL when the configuration asks for nothing. */
+/** For a run that goes on after `done` steps; it is warned of when no cycle ends before training.steps. cfg, program, device
+ *  and ex are borrowed. *profiler is NULL when the configuration asks for nothing. */
 void tt_profiler_create(const tt_config *cfg, const tt_program *program, const tt_device *device, tt_executor *ex,
-                        tt_profiler **profiler);
+                        int64_t done, tt_profiler **profiler);
 void tt_profiler_destroy(tt_profiler **profiler); /* accepts NULL */
 
 /** Before a step (counted from 1) and its data. Does nothing without a profiler. */
@@ -22,8 +23,5 @@ void tt_profiler_fed(tt_profiler *profiler);
 int tt_profiler_end(tt_profiler *profiler);
 /** Write the files of the cycle that ends. Errors: TT_ERR_IO naming the file. */
 tt_status tt_profiler_write(tt_profiler *profiler, tt_error *err);
-
-/** The first step after `done` steps at whose end files are due. */
-int64_t tt_profiler_next(const tt_config *cfg, int64_t done);
 
 #endif

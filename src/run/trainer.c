@@ -5,7 +5,6 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/signals.h"
-#include "metrics/flops.h"
 #include "metrics/metrics.h"
 #include "profile/op_table.h"
 #include "profile/profiler.h"
@@ -14,6 +13,7 @@
 #include "run/history.h"
 #include "run/import_hf.h"
 #include "run/job.h"
+#include "run/reporting.h"
 #include "run/selfcheck.h"
 #include "run/state.h"
 #include "run/step_clock.h"
@@ -344,60 +344,6 @@ static tt_status load_initial(tt_trainer *t, const char *path, tt_error *err)
     return st;
 }
 
-/* mpirun gives its ranks a terminal as stdout even when its own output goes to a file; stderr tells the truth. */
-static int wants_color(const tt_trainer *t)
-{
-    return !t->cfg->metrics.disable_color_printing && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
-}
-
-static double flops_per_token(const tt_trainer *t)
-{
-    const tt_model_dims *d = &t->model->dims;
-    return (double)tt_flops_per_token(&(tt_flops_opts){.params = t->model->n_params,
-                                                       .embedding_params = t->model->n_embedding_params,
-                                                       .tied = d->tie_embeddings,
-                                                       .layers = d->n_layers,
-                                                       .heads = d->n_heads,
-                                                       .head_dim = d->head_dim,
-                                                       .seq_len = t->cfg->training.seq_len});
-}
-
-/* Rank 0 has the step line and metrics.jsonl; with save_for_all_ranks each rank has files of its own. */
-static tt_status open_metrics(tt_trainer *t, tt_error *err)
-{
-    const int rank = tt_world_rank(t->world), all = t->cfg->metrics.save_for_all_ranks;
-    tt_status st = TT_OK;
-    char file[64], folder[4096];
-    snprintf(file, sizeof file, is_root(t) ? "metrics.jsonl" : "metrics-rank-%d.jsonl", rank);
-    snprintf(folder, sizeof folder, all ? "%s/rank_%d" : "%s", t->cfg->metrics.save_tb_folder, rank);
-    char *path = tt_fs_join(t->cfg->job.dump_folder, file), *events = tt_fs_join(t->cfg->job.dump_folder, folder);
-    if (is_root(t) || all)
-        st = tt_metrics_open(&(tt_metrics_opts){.log_freq = (int)t->cfg->metrics.log_freq,
-                                                .fd = is_root(t) ? STDOUT_FILENO : -1,
-                                                .color = wants_color(t),
-                                                .jsonl_path = path,
-                                                .tensorboard_dir = t->cfg->metrics.enable_tensorboard ? events : NULL,
-                                                .resume_step = t->at.step,
-                                                .devices = tt_world_size(t->world),
-                                                .flops_per_token = flops_per_token(t)},
-                             &t->metrics, err);
-    if (st == TT_OK && is_root(t))
-        st = tt_history_add_start(t->cfg->job.dump_folder, t->at.step, tt_world_size(t->world), err);
-    free(path);
-    free(events);
-    return tt_world_agree(t->world, st, err);
-}
-
-static void open_profiler(tt_trainer *t)
-{
-    const int64_t steps = t->cfg->training.steps, next = tt_profiler_next(t->cfg, t->at.step);
-    tt_profiler_create(t->cfg, t->engine->program, t->device, t->engine->executor, &t->profiler);
-    if (t->profiler && next > steps)
-        tt_log_root(WARN, "profiling: nothing will be written: a cycle of profiling.profile_freq = %lld steps ends at step %lld, "
-                    "after training.steps = %lld; use a smaller profile_freq",
-                    (long long)t->cfg->profiling.profile_freq, (long long)next, (long long)steps);
-}
-
 tt_status tt_trainer_restore(tt_trainer *t, tt_error *err)
 {
     const char *initial = t->cfg->checkpoint.initial_load_path;
@@ -422,8 +368,8 @@ tt_status tt_trainer_restore(tt_trainer *t, tt_error *err)
     if (TT_INT_OR(t->cfg->lr_scheduler.total_steps, t->cfg->training.steps) < t->cfg->training.steps)
         tt_log_root(WARN, "lr_scheduler.total_steps ends before training.steps: the rate stays at its floor, "
                     "lr_scheduler.min_lr_factor = %g of the peak", t->cfg->lr_scheduler.min_lr_factor);
-    TT_TRY(open_metrics(t, err));
-    open_profiler(t);
+    TT_TRY(tt_reporting_open(t->cfg, t->world, t->model, t->at.step, &t->metrics, err));
+    tt_profiler_create(t->cfg, t->engine->program, t->device, t->engine->executor, t->at.step, &t->profiler);
 out:
     return st;
 }
