@@ -21,7 +21,7 @@ run "$report" --txt empty
 check "an unknown option" [ $rc = 64 ]
 check "with the nearest one" says "text"
 run "$report" empty -o
-check "-o without a file" fails 64 "-o wants a file: -o report.html"
+check "-o without a file" fails 64 "option --output needs a value; write --output=FILE"
 
 # two small runs, one of them with a torn line, a gap and a name that wants to break out of the page
 line() { # step, loss

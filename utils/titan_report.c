@@ -31,25 +31,6 @@ static const char usage[] = "usage: titan-report RUN ... [-o FILE] [--x=AXIS]\n"
                             "       titan-report --help | --version\n\n"
                             "RUN is the job.dump_folder of a run, or a metrics.jsonl file.\n\nOptions:\n";
 
-/* "-o FILE" and "-oFILE" are read as --output. The texts made are lost at exit. */
-static tt_status widen_short_option(int *argc, char **argv, tt_error *err)
-{
-    for (int i = 1; i < *argc && strcmp(argv[i], "--") != 0; i++) {
-        if (strncmp(argv[i], "-o", 2) != 0)
-            continue;
-        const char *value = argv[i][2] ? argv[i] + 2 : i + 1 < *argc ? argv[i + 1] : NULL;
-        if (!value)
-            return tt_fail(err, TT_ERR_USAGE, "-o wants a file: -o report.html");
-        if (!argv[i][2]) {
-            memmove(argv + i + 1, argv + i + 2, sizeof *argv * (size_t)(*argc - i - 1));
-            --*argc;
-        }
-        if (asprintf(&argv[i], "--output=%s", value) < 0)
-            return tt_fail(err, TT_ERR_NOMEM, "reading the command line: out of memory");
-    }
-    return TT_OK;
-}
-
 static int terminal_width(void)
 {
     struct winsize size;
@@ -160,7 +141,9 @@ int main(int argc, char **argv)
 
     setlocale(LC_CTYPE, "");
     memcpy(options, known, sizeof options);
-    TT_TRY(widen_short_option(&argc, argv, &err));
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) /* the one short name */
+        if (!strcmp(argv[i], "-o"))
+            argv[i] = "--output";
     TT_TRY(tt_args_take(&argc, argv, options, N_OPTIONS, &err));
     if (options[OPT_HELP].value) {
         fputs(usage, stdout);

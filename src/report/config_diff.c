@@ -52,11 +52,12 @@ static size_t value_length(const char *s)
 /* "key = value;  # origin" below a section. */
 static void put_value(table *t, int run, const char *section, const char *key, size_t key_length, const char *value)
 {
-    char name[512];
     const size_t n = value_length(value);
     const char *origin = strstr(value + n, "# ");
-    snprintf(name, sizeof name, "%s%s%.*s", section, *section ? "." : "", (int)key_length, key);
+    char *name = NULL;
+    TT_ASSERT(asprintf(&name, "%s%s%.*s", section, *section ? "." : "", (int)key_length, key) >= 0);
     tt_config_difference *r = row_of(t, name);
+    free(name);
     free(r->value[run]);
     free(r->origin[run]);
     r->value[run] = copy(value, n);
@@ -65,9 +66,8 @@ static void put_value(table *t, int run, const char *section, const char *key, s
 
 static void read_text(table *t, int run, const char *text)
 {
-    char section[512] = "", *line = copy(text, strlen(text)), *save = NULL;
-    char *whole = line;
-    for (line = strtok_r(whole, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+    char section[512] = "", *whole = copy(text, strlen(text)), *save = NULL;
+    for (char *line = strtok_r(whole, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
         const char *s = line + strspn(line, " \t");
         const size_t key = strcspn(s, " =:#{};");
         const char *value = s + key + strspn(s + key, " =:");
@@ -75,8 +75,10 @@ static void read_text(table *t, int run, const char *text)
             char *dot = strrchr(section, '.');
             *(dot ? dot : section) = '\0';
         } else if (key && *value == '{') {
-            const size_t at = strlen(section);
-            snprintf(section + at, sizeof section - at, "%s%.*s", at ? "." : "", (int)key, s);
+            const size_t at = strlen(section), room = sizeof section - at - 2, n = key < room ? key : room;
+            section[at] = '.';
+            memcpy(section + at + (at > 0), s, n); /* no dot before the first */
+            section[at + (at > 0) + n] = '\0';
         } else if (key && value > s + key) {
             put_value(t, run, section, s, key, value);
         }
