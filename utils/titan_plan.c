@@ -179,6 +179,7 @@ int main(int argc, char **argv)
     if (answered(cfg, options))
         goto out;
     TT_TRY(read_request(options, &r, &err));
+    tt_config_each_renamed(cfg, say, NULL);
     tt_config_each_unbuilt(cfg, say, NULL);
     TT_TRY(tt_job_model(cfg, &model, &err));
     TT_TRY(tt_job_mesh(cfg, (int)r.world, (int)r.rank, (int)r.per_node, &mesh, &err));
