@@ -72,12 +72,14 @@ static void test_bad_files(void)
                  "bad.cfg:3: duplicate setting name; the form is `section = { key = value; };`");
     refused_text("training = {\n@include \"x.cfg\"\n};", "bad.cfg:2: @include inside a group; put it outside of all braces");
     refused_text("@include x.cfg\n", "bad.cfg:1: @include needs a file name in quotes on the same line");
-    refused_text("\n@include \"none.cfg\"\n", "bad.cfg:2: @include: cannot open none.cfg: No such file or directory");
-    refused_text("@include \"bad.cfg\"\n", "bad.cfg:1: includes are nested more than 10 deep; does a file include itself?");
+    refused_text("\n@include \"none.cfg\"\n", "bad.cfg:2: @include: cannot open none.cfg: No such file or directory; check the path");
+    refused_text("@include \"bad.cfg\"\n", "bad.cfg:1: includes are nested more than 10 deep; take out the @include by which a file includes"
+                 " itself");
     refused_text("training = { steps = 99999999999999999999; };",
                  "bad.cfg:1: 99999999999999999999 does not fit a 64-bit integer; write a smaller one");
     refused_text("\ntraining = { steps = 99999999999999999999L; };",
                  "bad.cfg:2: 99999999999999999999L does not fit a 64-bit integer; write a smaller one");
+    refused_text("optimizer = {\n  lr = inf;\n};", "bad.cfg:2: syntax error; the form is `section = { key = value; };`");
     refused_text("training = { global_batch_size = 12; local_batch_size = 8; };",
                  "training.global_batch_size = 12 (bad.cfg:1) does not fit training.local_batch_size = 8 (bad.cfg:1):"
                  " the global batch is a whole number of local batches; change one of them");
@@ -111,6 +113,8 @@ static void test_bad_arguments(void)
     refused("titan --steps=3", TT_ERR_USAGE,
             "unknown option --steps; keys are written --section.key=value, --help lists them");
     refused("titan -x", TT_ERR_USAGE, "unknown option -x; keys are written --section.key=value, --help lists them");
+    refused("titan --profiling.enable_profiling=maybe", TT_ERR_CONFIG,
+            "command line: profiling.enable_profiling = maybe is not a truth value; allowed: true or false");
     refused("titan --debug.seed=-1", TT_ERR_CONFIG,
             "command line: debug.seed = -1 is out of range; allowed: an integer, 0 or more");
 }
@@ -160,6 +164,11 @@ static void test_files(void)
     is_str(tt_config_origin(cfg, "training.steps"), "sub/deep/top.cfg:3", "origin with its line");
     is_str(tt_config_origin(cfg, "optimizer.lr"), "sub/deep/../near.cfg:2", "origin in the included file");
     is_str(cfg->job.config_file, "sub/deep/top.cfg", "the file is remembered");
+    tt_config_destroy(&cfg);
+    put("crlf.cfg", "# DOS lines\r\ntraining = {\r\n  num_tokens_per_train_step = 4294967296;\r\n};\r\noptimizer = { lr = 1; };\r\n");
+    cfg = good("titan crlf.cfg");
+    is_int(cfg->training.global_batch_size, 2097152, "tokens of a step beyond 32 bits, lines that end in CR LF");
+    ok(cfg->optimizer.lr == 1, "a rate written as an integer");
     tt_config_destroy(&cfg);
     put("big.cfg", "training = { steps = 4294967296; seq_len = 0x10; gc_freq = 10737418240L; };\n"
                    "training2 = 1;\n");

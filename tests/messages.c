@@ -1,6 +1,6 @@
 /* Reads the error texts of all sources: each says what was being done or what is wrong, names a value or key, and says what
  * to change. What a machine can see of that are the rules below. tt_fail itself adds the remedy of two kinds, memory and
- * faults of titan (base/error.c, tested in tests/error_texts). */
+ * faults of titan (base/error.c, tested at the end). */
 #include "base/fs.h"
 #include "tap.h"
 
@@ -12,6 +12,7 @@
 
 typedef struct message {
     char where[256], code[48], text[2048];
+    char all[4096]; /* with the literals of the arguments */
 } message;
 
 static int seen, wrong;
@@ -20,7 +21,8 @@ static int seen, wrong;
 static const char *const remedies[] = {"use ",    "set ",   "give ",    "choose ", "make ",     "check ", "free ",       "ask ",     "write ",
                                        "put ",    "start ", "rebuild",  "raise ",  "allowed:",  "remove", "did you mean", "--help",  "wants ",
                                        "should ", "report", "download", "fetch ",  "configure", "repair", "save ",       "needed",   "name ",
-                                       "change ", "split ", "take ",    "close ",  "begin ",    "titan reads"};
+                                       "change ", "split ", "take ",    "close ",  "begin ",    "titan reads", "get ",  "copy ",  "tokenize ", "keep ", "convert ",
+                                       "go on ",  "separate ", "the form is", "say ", "add ", "shows ", "; %s"};
 
 static int has_remedy(const char *text)
 {
@@ -48,15 +50,15 @@ static int has_name(const char *text)
     return 0;
 }
 
-/* NULL, or the rule that the message breaks. */
-static const char *broken_rule(const message *m)
+/* NULL, or the rule that the message breaks. in_context: the file puts a prefix that has the remedy before its texts. */
+static const char *broken_rule(const message *m, int in_context)
 {
     size_t n = strlen(m->text);
-    if (strcmp(m->text, "%s") == 0)
+    if (strcmp(m->text, "%s") == 0 || (strncmp(m->code, "TT_ERR", 6) != 0 && n > 4 && strcmp(m->text + n - 4, ": %s") == 0))
         return NULL; /* another's text, passed on */
     if (n == 0)
         return "has no text at hand: write it at the call";
-    if (strstr(m->text, "\\n") || m->text[n - 1] == '.' || m->text[n - 1] == ' ' || m->text[n - 1] == ':')
+    if ((n > 1 && !strcmp(m->text + n - 2, "\\n")) || m->text[n - 1] == '.' || m->text[n - 1] == ' ' || m->text[n - 1] == ':')
         return "ends in a point, a blank, a colon or a line end: it may be followed by more";
     if (isupper((unsigned char)m->text[0]) && islower((unsigned char)m->text[1]))
         return "begins like a sentence: it may follow a prefix";
@@ -66,9 +68,9 @@ static const char *broken_rule(const message *m)
         return "has less than three words";
     if (!strcmp(m->code, "TT_ERR_NOMEM") || !strcmp(m->code, "TT_ERR_INTERNAL"))
         return NULL; /* what follows stands in tt_fail */
-    if (!strchr(m->text, '%') && !has_name(m->text))
+    if (!strchr(m->text, '%') && !has_name(m->text) && !in_context)
         return "names no value, key, option or file";
-    if (!has_remedy(m->text))
+    if (!has_remedy(m->all) && !in_context)
         return "does not say what to change";
     return NULL;
 }
@@ -126,9 +128,9 @@ static void join_literals(const char *begin, const char *end, char *text, size_t
     text[n] = '\0';
 }
 
-static void judge(const message *m)
+static void judge(const message *m, int in_context)
 {
-    const char *rule = broken_rule(m);
+    const char *rule = broken_rule(m, in_context);
     seen++;
     if (!rule)
         return;
@@ -136,9 +138,26 @@ static void judge(const message *m)
     diag("%s %s: \"%s\" %s", m->where, m->code, m->text, rule);
 }
 
+/* 1 when some tt_fail_context of the source has a remedy in its text. */
+static int has_context(const char *source)
+{
+    static const char call[] = "tt_fail_context(";
+    for (const char *at = source; (at = strstr(at, call)) != NULL; at += sizeof call - 1) {
+        char text[2048];
+        const char *begin, *end;
+        if (!find_argument(at + sizeof call - 1, 2, &begin, &end))
+            continue;
+        join_literals(begin, end, text, sizeof text);
+        if (has_remedy(text))
+            return 1;
+    }
+    return 0;
+}
+
 static void read_calls(const char *path, const char *source)
 {
     static const char call[] = "tt_fail(";
+    int in_context = has_context(source);
     for (const char *at = source; (at = strstr(at, call)) != NULL; at += sizeof call - 1) {
         message m;
         const char *begin, *end;
@@ -155,7 +174,13 @@ static void read_calls(const char *path, const char *source)
         if (!find_argument(at + sizeof call - 1, 2, &begin, &end))
             continue;
         join_literals(begin, end, m.text, sizeof m.text);
-        judge(&m);
+        size_t n = (size_t)snprintf(m.all, sizeof m.all, "%s", m.text);
+        for (int i = 3; find_argument(at + sizeof call - 1, i, &begin, &end) && n < sizeof m.all; i++) {
+            m.all[n++] = ' ';
+            join_literals(begin, end, m.all + n, sizeof m.all - n);
+            n += strlen(m.all + n);
+        }
+        judge(&m, in_context);
     }
 }
 
@@ -202,6 +227,25 @@ static void test_rules(void)
     wrong = seen = 0;
 }
 
+/* What tt_fail adds. */
+static void test_added(void)
+{
+    tt_error err = {0}, inner = {0};
+    tt_fail(&err, TT_ERR_NOMEM, "reading %s: no memory", "x");
+    is_str(err.text, "reading x: no memory; give the job more memory, or run fewer ranks on a node", "memory");
+    tt_fail(&err, TT_ERR_NOMEM, "reading %s: no memory; split the file", "x");
+    is_str(err.text, "reading x: no memory; split the file", "a text with its own remedy is left alone");
+    tt_fail(&inner, TT_ERR_INTERNAL, "op %d has no output", 3);
+    is_str(inner.text, "op 3 has no output; this is a fault of titan: please report it with this text and the configuration", "faults");
+    tt_fail(&err, TT_ERR_INTERNAL, "%s", inner.text);
+    is_str(err.text, inner.text, "a text that is passed on is left alone");
+    tt_fail_remedy(&err, TT_ERR_IO, "use %d", 2);
+    ok(strcmp(err.text + strlen(inner.text), "; use 2") == 0 && err.code == TT_ERR_IO, "a remedy behind it");
+    memset(err.text, 'x', sizeof err.text - 1);
+    tt_fail_remedy(&err, TT_ERR_IO, "use 2");
+    is_int((long long)strlen(err.text), TT_ERROR_TEXT_MAX - 1, "what does not fit is left out");
+}
+
 int main(void)
 {
     const char *top = getenv("top_srcdir");
@@ -212,6 +256,7 @@ int main(void)
         read_folder(path);
         free(path);
     }
+    test_added();
     ok(seen > 250, "texts were found: %d", seen);
     is_int(wrong, 0, "texts that break a rule");
     return done_testing();

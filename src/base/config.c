@@ -110,7 +110,7 @@ static tt_status include_file(tt_config *cfg, const source *src, const prepared 
     if (!path)
         st = tt_fail(err, TT_ERR_NOMEM, "no memory to read %s", src->path);
     else if (inner.depth > DEEPEST_INCLUDE)
-        st = tt_fail(err, TT_ERR_CONFIG, "%s:%d: includes are nested more than %d deep; does a file include itself?", src->path,
+        st = tt_fail(err, TT_ERR_CONFIG, "%s:%d: includes are nested more than %d deep; take out the @include by which a file includes itself", src->path,
                      p->line, DEEPEST_INCLUDE);
     else if ((st = read_source(cfg, &inner, err)) == TT_ERR_IO)
         tt_fail_context(err, TT_ERR_CONFIG, "%s:%d: @include", src->path, p->line), st = TT_ERR_CONFIG;

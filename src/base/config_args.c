@@ -59,7 +59,7 @@ static void closest_in_folder(const char *folder, const char *name, char *meant,
 /* A path that exists, else an installed config of that name. */
 static tt_status find_file(const char *name, char *path, size_t room, tt_error *err)
 {
-    char folder[PATH_MAX], meant[256] = "";
+    char folder[PATH_MAX], meant[PATH_MAX] = "";
     snprintf(path, room, "%s", name);
     if (tt_fs_exists(name) && !tt_fs_is_dir(name))
         return TT_OK;
@@ -67,14 +67,14 @@ static tt_status find_file(const char *name, char *path, size_t room, tt_error *
         if (!config_folder(i, folder, sizeof folder))
             continue;
         size_t len = strlen(name);
-        int has_suffix = len > 4 && strcmp(name + len - 4, ".cfg") == 0;
+        int has_suffix = (len > 4 && strcmp(name + len - 4, ".cfg") == 0) || (len > 5 && strcmp(name + len - 5, ".toml") == 0);
         if ((size_t)snprintf(path, room, "%s/%s%s", folder, name, has_suffix ? "" : ".cfg") < room && tt_fs_exists(path))
             return TT_OK;
         closest_in_folder(folder, name, meant, sizeof meant);
     }
     if (tt_fs_is_dir(name))
         return tt_fail(err, TT_ERR_CONFIG, "cannot read config '%s': it is a folder; give a file in it", name);
-    if (*meant)
+    if (*meant || tt_closest_path(name, meant, sizeof meant))
         return tt_fail(err, TT_ERR_CONFIG, "cannot find config '%s': no such file, and no installed config of that name;"
                        " did you mean '%s'?", name, meant);
     return tt_fail(err, TT_ERR_CONFIG, "cannot find config '%s': no such file, and no installed config of that name;"
@@ -213,7 +213,7 @@ static tt_status no_fit(const tt_config *cfg, const char *a, const char *b, cons
 {
     int i = tt_config_find_key(a), j = tt_config_find_key(b);
     char *x = tt_config_value_text(cfg, i), *y = tt_config_value_text(cfg, j);
-    tt_status st = tt_fail(err, TT_ERR_CONFIG, "%s = %s (%s) does not fit %s = %s (%s): %s", a, x ? x : "unset",
+    tt_status st = tt_fail(err, TT_ERR_CONFIG, "%s = %s (%s) does not fit %s = %s (%s): %s; change one of them", a, x ? x : "unset",
                            tt_config_origin_of(cfg, i), b, y ? y : "unset", tt_config_origin_of(cfg, j), rule);
     free(x);
     free(y);
@@ -225,10 +225,10 @@ tt_status tt_config_check(const tt_config *cfg, tt_error *err)
     int64_t global = cfg->training.global_batch_size, local = cfg->training.local_batch_size;
     if (global > 0 && global % local != 0)
         return no_fit(cfg, "training.global_batch_size", "training.local_batch_size",
-                      "the global batch is a whole number of local batches; change one of them", err);
+                      "the global batch is a whole number of local batches", err);
     if (cfg->profiling.profile_freq < cfg->profiling.profiler_warmup + cfg->profiling.profiler_active)
         return no_fit(cfg, "profiling.profile_freq", "profiling.profiler_warmup",
-                      "a cycle holds the warmup and the active steps; raise profile_freq", err);
+                      "a cycle holds the warmup and the active steps", err);
     if (cfg->parallelism.expert_tensor_parallel_degree != 1 &&
         cfg->parallelism.expert_tensor_parallel_degree != cfg->parallelism.tensor_parallel_degree)
         return no_fit(cfg, "parallelism.expert_tensor_parallel_degree", "parallelism.tensor_parallel_degree",
