@@ -159,8 +159,14 @@ static void test_names(void)
             " steps, or leave it out");
     refused("titan --metrics.rank_0_only=maybe", TT_ERR_CONFIG,
             "command line (as metrics.rank_0_only): metrics.rank_0_only = maybe is not a truth value; allowed: true or false");
-    refused("titan --parallelism.pipeline_parallel_schedule=interleaved_1f1b", TT_ERR_CONFIG,
-            "command line: parallelism.pipeline_parallel_schedule = \"interleaved_1f1b\" is not a choice; did you mean"
+    put("values.toml", "[model]\nconverters = [\"float8\", \"quantize.moe.mx\"]\n");
+    cfg = good("titan values.toml --parallelism.pipeline_parallel_schedule=interleaved_1f1b");
+    is_str(cfg->model.converters.items[0], "quantize.linear.float8", "an older word in a list");
+    is_str(cfg->model.converters.items[1], "quantize.grouped_mm.mx", "and another");
+    is_str(cfg->parallelism.pipeline_parallel_schedule, "Interleaved1F1B", "and as a value");
+    tt_config_destroy(&cfg);
+    refused("titan --parallelism.pipeline_parallel_schedule=Interleave1F1B", TT_ERR_CONFIG,
+            "command line: parallelism.pipeline_parallel_schedule = \"Interleave1F1B\" is not a choice; did you mean"
             " \"Interleaved1F1B\"? allowed: GPipe, 1F1B, Interleaved1F1B, LoopedBFS, InterleavedZeroBubble, ZBVZeroBubble,"
             " DualPipeV, PipelineScheduleSingle, PipelineScheduleMulti or _PipelineScheduleRuntime");
 }

@@ -18,8 +18,23 @@ static const tt_config_alias aliases[] = {
 #define NOT(old, now) {old, now, ALIAS_NOT, ""},
 #define ADDS(old, item) {old, item, ALIAS_ADDS, ""},
 #define ONLY(old, words, why) {old, words, ALIAS_ONLY, why},
+#define VALUE(key, old, now)
 #include "base/config_alias.def"
 };
+
+static const struct {
+    const char *key, *old, *now;
+} values[] = {
+#define OLD(old, now)
+#define NEW(name, here)
+#define NOT(old, now)
+#define ADDS(old, item)
+#define ONLY(old, words, why)
+#define VALUE(key, old, now) {key, old, now},
+#include "base/config_alias.def"
+};
+
+#define N_VALUES (sizeof values / sizeof values[0])
 #define N_ALIASES (sizeof aliases / sizeof aliases[0])
 
 static int is_truth(int key)
@@ -169,6 +184,14 @@ tt_status tt_config_put_named(tt_config *cfg, const tt_config_name *name, const 
     return st == TT_OK ? tt_config_note(cfg, note, err) : st;
 }
 
+const char *tt_config_word_now(int key, const char *word)
+{
+    for (size_t i = 0; i < N_VALUES; i++)
+        if (strcmp(values[i].old, word) == 0 && strcmp(values[i].key, tt_config_key(key)->name) == 0)
+            return values[i].now;
+    return word;
+}
+
 static const char *const told[] = {[ALIAS_OLD] = "is now", [ALIAS_NEW] = "is here",
                                    [ALIAS_NOT] = "(the opposite) is now", [ALIAS_ADDS] = "puts on model.converters",
                                    [ALIAS_ONLY] = "has no effect:"};
@@ -177,7 +200,9 @@ void tt_config_names_mdoc(FILE *out)
 {
     fputs(".Bl -tag -width Ds\n", out);
     for (size_t i = 0; i < N_ALIASES; i++)
-        fprintf(out, ".It Cm %s\n%s %s%s\n", aliases[i].name, told[aliases[i].kind],
-                aliases[i].kind == ALIAS_ONLY ? aliases[i].why : aliases[i].to, aliases[i].kind == ALIAS_ONLY ? "." : ".");
+        fprintf(out, ".It Cm %s\n%s %s.\n", aliases[i].name, told[aliases[i].kind],
+                aliases[i].kind == ALIAS_ONLY ? aliases[i].why : aliases[i].to);
+    for (size_t i = 0; i < N_VALUES; i++)
+        fprintf(out, ".It Cm %s No = %s\nis now %s.\n", values[i].key, values[i].old, values[i].now);
     fputs(".El\n", out);
 }

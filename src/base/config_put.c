@@ -68,7 +68,7 @@ static tt_status put_list(tt_config *cfg, int key, const tt_config_value *v, con
         else if (v->items[i].kind != TT_VALUE_TEXT)
             st = wrong_type(origin, key, &v->items[i], err);
         else
-            items[i] = v->items[i].text;
+            items[i] = (char *)tt_config_word_now(key, v->items[i].text);
     }
     if (st == TT_OK)
         st = tt_config_put_list(cfg, key, items, v->n, origin, err);
@@ -107,5 +107,5 @@ tt_status tt_config_put_value(tt_config *cfg, int i, const tt_config_value *v, c
     default:
         break;
     }
-    return fits ? tt_config_put_text(cfg, i, v->text, origin, err) : wrong_type(origin, i, v, err);
+    return fits ? tt_config_put_text(cfg, i, tt_config_word_now(i, v->text), origin, err) : wrong_type(origin, i, v, err);
 }

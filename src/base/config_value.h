@@ -40,6 +40,9 @@ int tt_config_find_name(const char *name, tt_config_name *found);
 /** 1 when path is a section, of this version or another. */
 int tt_config_is_any_section(const char *path);
 
+/** The word that `word` of another version is now, as a value of the key or an item of its list; word itself when it is none. */
+const char *tt_config_word_now(int key, const char *word);
+
 /** Put v under that name. An older or newer name leaves a note (tt_config_each_renamed). */
 tt_status tt_config_put_named(tt_config *cfg, const tt_config_name *name, const tt_config_value *v, const char *origin,
                               tt_error *err);
