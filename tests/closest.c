@@ -32,7 +32,8 @@ static void test_paths(void)
     meant("data/quite_else", "");
     meant("/nowhere/at/all", "");
     meant("", "");
-    char *here = getcwd(NULL, 0), *path = tt_fs_join(here, "daat/train"), *want = tt_fs_join(here, "data/train");
+    char *here = getcwd(NULL, 0), *path = tt_fs_join(here, "daat/train"),
+         *want = tt_fs_join(here, "data/train");
     meant(path, want);
     free(here);
     free(path);
@@ -42,13 +43,16 @@ static void test_paths(void)
 static void test_words(void)
 {
     static const char *const words[] = {"debugmodel", "1B", "8B", "70B"};
-    static const char *const rows[][2] = {{"8b", "wrong; did you mean \"8B\"?"},   {"debugmodle", "wrong; did you mean \"debugmodel\"?"},
-                                          {"9B", "wrong"},                          {"70b", "wrong; did you mean \"70B\"?"},
+    static const char *const rows[][2] = {{"8b", "wrong; did you mean \"8B\"?"},
+                                          {"debugmodle", "wrong; did you mean \"debugmodel\"?"},
+                                          {"9B", "wrong"},
+                                          {"70b", "wrong; did you mean \"70B\"?"},
                                           {"", "wrong"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tt_error err = {0};
         tt_status st = tt_fail(&err, TT_ERR_CONFIG, "wrong");
-        is_int(tt_closest_hint_word(&err, st, rows[i][0], words, 4), TT_ERR_CONFIG, "the status stays");
+        is_int(tt_closest_hint_word(&err, st, rows[i][0], words, 4), TT_ERR_CONFIG,
+               "the status stays");
         is_str(err.text, rows[i][1], "%s", rows[i][0]);
     }
 }
@@ -60,20 +64,32 @@ static void test_uses(void)
     tt_model_dims dims;
     tt_tokenizer *t;
     tt_config *cfg = NULL;
-    ok(tt_family_find("lama3", &family, &err) != TT_OK && strstr(err.text, "; did you mean \"llama3\"?"), "a family: %s", err.text);
-    ok(tt_family_find("llama3", &family, &err) == TT_OK && family->flavor("debug_model", &dims, &err) != TT_OK &&
-           strstr(err.text, "; did you mean \"debugmodel\"?"), "a flavor: %s", err.text);
-    ok(tt_tokenizer_open("data/trian", &t, &err) != TT_OK && strstr(err.text, "; did you mean data/train?"), "a tokenizer: %s", err.text);
+    ok(tt_family_find("lama3", &family, &err) != TT_OK &&
+           strstr(err.text, "; did you mean \"llama3\"?"),
+       "a family: %s", err.text);
+    ok(tt_family_find("llama3", &family, &err) == TT_OK &&
+           family->flavor("debug_model", &dims, &err) != TT_OK &&
+           strstr(err.text, "; did you mean \"debugmodel\"?"),
+       "a flavor: %s", err.text);
+    ok(tt_tokenizer_open("data/trian", &t, &err) != TT_OK &&
+           strstr(err.text, "; did you mean data/train?"),
+       "a tokenizer: %s", err.text);
     char *data = NULL;
     ok(tt_fs_read("data/train/part-2.txt", &data, NULL, &err) == TT_ERR_IO, "a file");
-    is_str(err.text, "cannot open data/train/part-2.txt: No such file or directory; did you mean data/train/part-1.txt?", "names one");
+    is_str(err.text,
+           "cannot open data/train/part-2.txt: No such file or directory; did you mean "
+           "data/train/part-1.txt?",
+           "names one");
     char *line[] = {"titan", "data/lama3_8b.toml", NULL};
-    ok(tt_config_from_args(2, line, &cfg, &err) != TT_OK && strstr(err.text, "; did you mean 'data/llama3_8b.toml'?"),
+    ok(tt_config_from_args(2, line, &cfg, &err) != TT_OK &&
+           strstr(err.text, "; did you mean 'data/llama3_8b.toml'?"),
        "a config: %s", err.text);
     line[1] = "data/x.cfg";
     tt_fs_write("data/x.cfg", "@include \"yy.cfg\"\n", 18, NULL);
     tt_fs_write("data/yyy.cfg", "", 0, NULL);
-    ok(tt_config_from_args(2, line, &cfg, &err) != TT_OK && strstr(err.text, "; did you mean data/yyy.cfg?"), "an included one: %s", err.text);
+    ok(tt_config_from_args(2, line, &cfg, &err) != TT_OK &&
+           strstr(err.text, "; did you mean data/yyy.cfg?"),
+       "an included one: %s", err.text);
 }
 
 int main(void)

@@ -1,6 +1,7 @@
-/* Reads the error texts of all sources: each says what was being done or what is wrong, names a value or key, and says what
- * to change. What a machine can see of that are the rules below. tt_fail itself adds the remedy of two kinds, memory and
- * faults of titan (base/error.c, tested at the end). */
+/* Reads the error texts of all sources: each says what was being done or what is wrong, names a
+ * value or key, and says what to change. What a machine can see of that are the rules below.
+ * tt_fail itself adds the remedy of two kinds, memory and faults of titan (base/error.c, tested at
+ * the end). */
 #include "base/fs.h"
 #include "tap.h"
 
@@ -18,11 +19,14 @@ typedef struct message {
 static int seen, wrong;
 
 /* The verbs and forms by which a text tells what to change, or what is allowed. */
-static const char *const remedies[] = {"use ",    "set ",   "give ",    "choose ", "make ",     "check ", "free ",       "ask ",     "write ",
-                                       "put ",    "start ", "rebuild",  "raise ",  "allowed:",  "remove", "did you mean", "--help",  "wants ",
-                                       "should ", "report", "download", "fetch ",  "configure", "repair", "save ",       "needed",   "name ",
-                                       "change ", "split ", "take ",    "close ",  "begin ",    "titan reads", "get ",  "copy ",  "tokenize ", "keep ", "convert ",
-                                       "go on ",  "separate ", "the form is", "say ", "add ", "shows ", "; %s"};
+static const char *const remedies[] = {
+    "use ",      "set ",         "give ",    "choose ", "make ",       "check ",      "free ",
+    "ask ",      "write ",       "put ",     "start ",  "rebuild",     "raise ",      "allowed:",
+    "remove",    "did you mean", "--help",   "wants ",  "should ",     "report",      "download",
+    "fetch ",    "configure",    "repair",   "save ",   "needed",      "name ",       "change ",
+    "split ",    "take ",        "close ",   "begin ",  "titan reads", "get ",        "copy ",
+    "tokenize ", "keep ",        "convert ", "go on ",  "separate ",   "the form is", "say ",
+    "add ",      "shows ",       "; %s"};
 
 static int has_remedy(const char *text)
 {
@@ -44,25 +48,30 @@ static int count_words(const char *text)
 static int has_name(const char *text)
 {
     for (const char *c = text; *c; c++)
-        if ((*c == '.' && c > text && islower((unsigned char)c[-1]) && islower((unsigned char)c[1])) || strncmp(c, "--", 2) == 0 ||
-            *c == '"' || *c == '@')
+        if ((*c == '.' && c > text && islower((unsigned char)c[-1]) &&
+             islower((unsigned char)c[1])) ||
+            strncmp(c, "--", 2) == 0 || *c == '"' || *c == '@')
             return 1;
     return 0;
 }
 
-/* NULL, or the rule that the message breaks. in_context: the file puts a prefix that has the remedy before its texts. */
+/* NULL, or the rule that the message breaks. in_context: the file puts a prefix that has the remedy
+ * before its texts. */
 static const char *broken_rule(const message *m, int in_context)
 {
     size_t n = strlen(m->text);
-    if (strcmp(m->text, "%s") == 0 || (strncmp(m->code, "TT_ERR", 6) != 0 && n > 4 && strcmp(m->text + n - 4, ": %s") == 0))
+    if (strcmp(m->text, "%s") == 0 ||
+        (strncmp(m->code, "TT_ERR", 6) != 0 && n > 4 && strcmp(m->text + n - 4, ": %s") == 0))
         return NULL; /* another's text, passed on */
     if (n == 0)
         return "has no text at hand: write it at the call";
-    if ((n > 1 && !strcmp(m->text + n - 2, "\\n")) || m->text[n - 1] == '.' || m->text[n - 1] == ' ' || m->text[n - 1] == ':')
+    if ((n > 1 && !strcmp(m->text + n - 2, "\\n")) || m->text[n - 1] == '.' ||
+        m->text[n - 1] == ' ' || m->text[n - 1] == ':')
         return "ends in a point, a blank, a colon or a line end: it may be followed by more";
     if (isupper((unsigned char)m->text[0]) && islower((unsigned char)m->text[1]))
         return "begins like a sentence: it may follow a prefix";
-    if (strstr(m->text, "rror") || strstr(m->text, "nvalid") || strstr(m->text, "llegal") || strstr(m->text, "!"))
+    if (strstr(m->text, "rror") || strstr(m->text, "nvalid") || strstr(m->text, "llegal") ||
+        strstr(m->text, "!"))
         return "says error, invalid or illegal, which tell nothing: say what is wrong";
     if (count_words(m->text) < 3)
         return "has less than three words";
@@ -175,7 +184,8 @@ static void read_calls(const char *path, const char *source)
             continue;
         join_literals(begin, end, m.text, sizeof m.text);
         size_t n = (size_t)snprintf(m.all, sizeof m.all, "%s", m.text);
-        for (int i = 3; find_argument(at + sizeof call - 1, i, &begin, &end) && n < sizeof m.all; i++) {
+        for (int i = 3; find_argument(at + sizeof call - 1, i, &begin, &end) && n < sizeof m.all;
+             i++) {
             m.all[n++] = ' ';
             join_literals(begin, end, m.all + n, sizeof m.all - n);
             n += strlen(m.all + n);
@@ -192,7 +202,8 @@ static void read_folder(const char *path)
         size_t n = strlen(e->d_name);
         if (e->d_name[0] != '.' && tt_fs_is_dir(inner))
             read_folder(inner);
-        else if (n > 2 && strcmp(e->d_name + n - 2, ".c") == 0 && tt_fs_read(inner, &source, NULL, NULL) == TT_OK)
+        else if (n > 2 && strcmp(e->d_name + n - 2, ".c") == 0 &&
+                 tt_fs_read(inner, &source, NULL, NULL) == TT_OK)
             read_calls(inner, source);
         free(source);
         free(inner);
@@ -209,7 +220,9 @@ static void test_rules(void)
         int is_wrong;
     } rows[] = {
         {"tt_fail(err, TT_ERR_CONFIG, \"model.dim = %d is odd; use an even one\", d)", 0},
-        {"tt_fail(e(1, 2), TT_ERR_CONFIG, KEY \" = %d (%s)\"\n /* , */ \" is odd; use %d\", \"a, b\")", 0},
+        {"tt_fail(e(1, 2), TT_ERR_CONFIG, KEY \" = %d (%s)\"\n /* , */ \" is odd; use %d\", \"a, "
+         "b\")",
+         0},
         {"tt_fail(err, TT_ERR_CONFIG, \"model.dim = %d is odd\", d)", 1},
         {"tt_fail(err, TT_ERR_CONFIG, \"model.dim = %d is odd; use an even one.\", d)", 1},
         {"tt_fail(err, TT_ERR_CONFIG, \"Invalid dim %d; use an even one\", d)", 1},
@@ -222,7 +235,8 @@ static void test_rules(void)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         wrong = seen = 0;
         read_calls("(a row of the test)", rows[i].call);
-        ok(seen == 1 && wrong == rows[i].is_wrong, "%s: %s", rows[i].is_wrong ? "seen" : "accepted", rows[i].call);
+        ok(seen == 1 && wrong == rows[i].is_wrong, "%s: %s", rows[i].is_wrong ? "seen" : "accepted",
+           rows[i].call);
     }
     wrong = seen = 0;
 }
@@ -232,15 +246,21 @@ static void test_added(void)
 {
     tt_error err = {0}, inner = {0};
     tt_fail(&err, TT_ERR_NOMEM, "reading %s: no memory", "x");
-    is_str(err.text, "reading x: no memory; give the job more memory, or run fewer ranks on a node", "memory");
+    is_str(err.text, "reading x: no memory; give the job more memory, or run fewer ranks on a node",
+           "memory");
     tt_fail(&err, TT_ERR_NOMEM, "reading %s: no memory; split the file", "x");
-    is_str(err.text, "reading x: no memory; split the file", "a text with its own remedy is left alone");
+    is_str(err.text, "reading x: no memory; split the file",
+           "a text with its own remedy is left alone");
     tt_fail(&inner, TT_ERR_INTERNAL, "op %d has no output", 3);
-    is_str(inner.text, "op 3 has no output; this is a fault of titan: please report it with this text and the configuration", "faults");
+    is_str(inner.text,
+           "op 3 has no output; this is a fault of titan: please report it with this text and the "
+           "configuration",
+           "faults");
     tt_fail(&err, TT_ERR_INTERNAL, "%s", inner.text);
     is_str(err.text, inner.text, "a text that is passed on is left alone");
     tt_fail_remedy(&err, TT_ERR_IO, "use %d", 2);
-    ok(strcmp(err.text + strlen(inner.text), "; use 2") == 0 && err.code == TT_ERR_IO, "a remedy behind it");
+    ok(strcmp(err.text + strlen(inner.text), "; use 2") == 0 && err.code == TT_ERR_IO,
+       "a remedy behind it");
     memset(err.text, 'x', sizeof err.text - 1);
     tt_fail_remedy(&err, TT_ERR_IO, "use 2");
     is_int((long long)strlen(err.text), TT_ERROR_TEXT_MAX - 1, "what does not fit is left out");
@@ -252,7 +272,8 @@ int main(void)
     test_rules();
     diag("the remarks above are the test's own; below, the sources'");
     for (int i = 0; i < 3; i++) {
-        char *path = tt_fs_join(top ? top : ".", (const char *const[]){"src", "utils", "kernels"}[i]);
+        char *path =
+            tt_fs_join(top ? top : ".", (const char *const[]){"src", "utils", "kernels"}[i]);
         read_folder(path);
         free(path);
     }

@@ -1,6 +1,7 @@
-/* Broken TOML: the golden files and a document with everything, with bytes and words changed, moved, doubled and cut; and
- * bytes from nowhere. Each is read or refused with a line; what is read and accepted as a config prints as a libconfig text
- * with the same values. Run under --enable-sanitizer to see what a wrong step would touch. SEED and COUNT choose the run. */
+/* Broken TOML: the golden files and a document with everything, with bytes and words changed,
+ * moved, doubled and cut; and bytes from nowhere. Each is read or refused with a line; what is read
+ * and accepted as a config prints as a libconfig text with the same values. Run under
+ * --enable-sanitizer to see what a wrong step would touch. SEED and COUNT choose the run. */
 #include "base/config.h"
 #include "base/config_table.h"
 #include "base/config_value.h"
@@ -15,15 +16,34 @@
 
 #define MOST 8192
 
-static const char *const names[] = {"llama3_debugmodel", "llama3_405b", "flux_debug", "llama3_ft_debugmodel", "defaults", "newer"};
+static const char *const names[] = {"llama3_debugmodel",    "llama3_405b", "flux_debug",
+                                    "llama3_ft_debugmodel", "defaults",    "newer"};
 #define N_NAMES ((int)(sizeof names / sizeof names[0]))
 
-static const char everything[] = "a.\"b c\".'d' = [[1, 0x1F], [true, \"x\\u00e9\"], {e = 'f', g = {}}] # c\n[t.u]\nv = \"\"\"\n a \\\n b\"\"\"\"\n"
-                                 "w = '''\nq'''\nx = 1_000.5e-3\ny = 1979-05-27 07:32:00Z\nz = -inf\n[[o]]\np = 1\n[o.q]\n[[o]]\n";
+static const char everything[] = "a.\"b c\".'d' = [[1, 0x1F], [true, \"x\\u00e9\"], {e = 'f', g = "
+                                 "{}}] # c\n[t.u]\nv = \"\"\"\n a \\\n b\"\"\"\"\n"
+                                 "w = '''\nq'''\nx = 1_000.5e-3\ny = 1979-05-27 07:32:00Z\nz = "
+                                 "-inf\n[[o]]\np = 1\n[o.q]\n[[o]]\n";
 
-static const char *const words[] = {"[", "]", "[[", "]]", "{", "}", "\"", "'", "\"\"\"", "'''", "=", ".", ",", "#", "\n", "\r\n", "\\", "\\u12",
-                                    "_", "0x", "1e", "inf", "-", "+", "true", "1979-05-27", " ", "\xef\xbb\xbf", "\xc3", "\xe2\x82\xac", "\x00",
-                                    "training", "steps", "9223372036854775808", "a = 1\n", "[training]\n", "= [", "\"\""};
+static const char *const words[] = {"[",       "]",
+                                    "[[",      "]]",
+                                    "{",       "}",
+                                    "\"",      "'",
+                                    "\"\"\"",  "'''",
+                                    "=",       ".",
+                                    ",",       "#",
+                                    "\n",      "\r\n",
+                                    "\\",      "\\u12",
+                                    "_",       "0x",
+                                    "1e",      "inf",
+                                    "-",       "+",
+                                    "true",    "1979-05-27",
+                                    " ",       "\xef\xbb\xbf",
+                                    "\xc3",    "\xe2\x82\xac",
+                                    "\x00",    "training",
+                                    "steps",   "9223372036854775808",
+                                    "a = 1\n", "[training]\n",
+                                    "= [",     "\"\""};
 #define N_WORDS (sizeof words / sizeof words[0])
 
 typedef struct rng {
@@ -83,7 +103,8 @@ static int is_sound(const tt_toml *doc, int lines)
     int last = 1;
     for (int i = 0; i < doc->n; i++) {
         const tt_toml_entry *e = &doc->entries[i];
-        if (!*e->path || e->line < last || e->line > lines || e->inside < 0 || e->inside >= doc->n - i)
+        if (!*e->path || e->line < last || e->line > lines || e->inside < 0 ||
+            e->inside >= doc->n - i)
             return 0;
         if (e->inside && e->type != TT_TOML_ARRAY && e->type != TT_TOML_TABLE)
             return 0;
@@ -109,7 +130,8 @@ static int reads_back(tt_config *cfg)
         return 0;
     tt_config_dump(cfg, out);
     fclose(out);
-    same = same && tt_config_create(&back, NULL) == TT_OK && tt_config_read_file(back, "fuzz.cfg", &err) == TT_OK;
+    same = same && tt_config_create(&back, NULL) == TT_OK &&
+           tt_config_read_file(back, "fuzz.cfg", &err) == TT_OK;
     for (int i = 0; same && i < tt_config_n_keys(); i++)
         same = tt_config_same(cfg, back, i);
     if (err.text[0])
@@ -157,12 +179,14 @@ int main(void)
     char *sources[N_NAMES + 1];
     size_t sizes[N_NAMES + 1];
     counts c = {0};
-    long count = getenv("COUNT") ? atol(getenv("COUNT")) : 3000, seed = getenv("SEED") ? atol(getenv("SEED")) : 1;
+    long count = getenv("COUNT") ? atol(getenv("COUNT")) : 3000,
+         seed = getenv("SEED") ? atol(getenv("SEED")) : 1;
     rng r = {.state = (uint64_t)seed * 0x9e3779b97f4a7c15u + 1};
     for (int i = 0; i < N_NAMES; i++) {
         snprintf(file, sizeof file, "tests/golden/toml/%s.toml", names[i]);
         char *path = tt_fs_join(top ? top : ".", file);
-        if (!ok(tt_fs_read(path, &sources[i], &sizes[i], NULL) == TT_OK && sizes[i] <= MOST, "%s", names[i]))
+        if (!ok(tt_fs_read(path, &sources[i], &sizes[i], NULL) == TT_OK && sizes[i] <= MOST, "%s",
+                names[i]))
             return done_testing();
         free(path);
     }

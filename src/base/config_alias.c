@@ -1,4 +1,5 @@
-/* See config_value.h: the names of config_alias.def, and what a value given under one of them does. */
+/* See config_value.h: the names of config_alias.def, and what a value given under one of them does.
+ */
 #include "base/config_value.h"
 
 #include <stdlib.h>
@@ -39,7 +40,8 @@ static const struct {
 
 static int is_truth(int key)
 {
-    return key >= 0 && (tt_config_key(key)->type == TT_KEY_BOOL || tt_config_key(key)->type == TT_KEY_OPT_BOOL);
+    return key >= 0 &&
+           (tt_config_key(key)->type == TT_KEY_BOOL || tt_config_key(key)->type == TT_KEY_OPT_BOOL);
 }
 
 /* The key that name has under alias a, which is its whole name or its section's; -1. */
@@ -49,7 +51,8 @@ static int key_by(const tt_config_alias *a, const char *name)
     size_t n = strlen(a->name);
     if (strcmp(a->name, name) == 0)
         return tt_config_find_key(a->kind == ALIAS_ADDS ? "model.converters" : a->to);
-    if ((a->kind != ALIAS_OLD && a->kind != ALIAS_NEW) || strncmp(a->name, name, n) != 0 || name[n] != '.')
+    if ((a->kind != ALIAS_OLD && a->kind != ALIAS_NEW) || strncmp(a->name, name, n) != 0 ||
+        name[n] != '.')
         return -1;
     snprintf(here, sizeof here, "%s%s", a->to, name + n);
     return tt_config_find_key(here);
@@ -73,7 +76,8 @@ int tt_config_find_name(const char *name, tt_config_name *found)
         if (found->key < 0 && !(whole && a->kind == ALIAS_ONLY))
             continue;
         found->alias = a;
-        found->is_flag = a->kind == ALIAS_ADDS || is_truth(found->key) || strstr(a->to, "false") != NULL;
+        found->is_flag =
+            a->kind == ALIAS_ADDS || is_truth(found->key) || strstr(a->to, "false") != NULL;
         return 1;
     }
     return found->key >= 0;
@@ -91,7 +95,8 @@ int tt_config_is_any_section(const char *path)
         size_t len = strlen(name);
         char here[320];
         snprintf(here, sizeof here, "%s%s", aliases[i].to, len <= n ? path + len : "");
-        if (strncmp(name, path, len) == 0 && (path[len] == '.' || path[len] == '\0') && tt_config_is_section(here))
+        if (strncmp(name, path, len) == 0 && (path[len] == '.' || path[len] == '\0') &&
+            tt_config_is_section(here))
             return 1; /* inside of a section with another name */
     }
     return 0;
@@ -105,14 +110,15 @@ static int truth_of(const tt_config_value *v)
     return tt_config_parse_bool(v->text);
 }
 
-static tt_status not_a_truth(const tt_config_name *name, const tt_config_value *v, const char *origin, tt_error *err)
+static tt_status not_a_truth(const tt_config_name *name, const tt_config_value *v,
+                             const char *origin, tt_error *err)
 {
-    return tt_fail(err, TT_ERR_CONFIG, "%s: %s = %s is not a truth value; allowed: true or false", origin, name->given,
-                   v->text ? v->text : "a list");
+    return tt_fail(err, TT_ERR_CONFIG, "%s: %s = %s is not a truth value; allowed: true or false",
+                   origin, name->given, v->text ? v->text : "a list");
 }
 
-static tt_status put_opposite(tt_config *cfg, const tt_config_name *name, const tt_config_value *v, const char *origin,
-                              tt_error *err)
+static tt_status put_opposite(tt_config *cfg, const tt_config_name *name, const tt_config_value *v,
+                              const char *origin, tt_error *err)
 {
     int b = truth_of(v);
     if (b < 0)
@@ -121,8 +127,8 @@ static tt_status put_opposite(tt_config *cfg, const tt_config_name *name, const 
 }
 
 /* One more item on model.converters, once. */
-static tt_status put_converter(tt_config *cfg, const tt_config_name *name, const tt_config_value *v, const char *origin,
-                               tt_error *err)
+static tt_status put_converter(tt_config *cfg, const tt_config_name *name, const tt_config_value *v,
+                               const char *origin, tt_error *err)
 {
     int b = truth_of(v);
     const tt_strings *list = &cfg->model.converters;
@@ -135,7 +141,8 @@ static tt_status put_converter(tt_config *cfg, const tt_config_name *name, const
         return TT_OK;
     char **items = calloc((size_t)list->n + 1, sizeof *items);
     if (!items)
-        return tt_fail(err, TT_ERR_NOMEM, "no memory for a list of %d items of the config; free some", list->n + 1);
+        return tt_fail(err, TT_ERR_NOMEM,
+                       "no memory for a list of %d items of the config; free some", list->n + 1);
     for (int i = 0; i < list->n; i++)
         items[i] = list->items[i];
     items[list->n] = (char *)name->alias->to;
@@ -144,18 +151,20 @@ static tt_status put_converter(tt_config *cfg, const tt_config_name *name, const
     return st;
 }
 
-static tt_status check_only(const tt_config_name *name, const tt_config_value *v, const char *origin, tt_error *err)
+static tt_status check_only(const tt_config_name *name, const tt_config_value *v,
+                            const char *origin, tt_error *err)
 {
     char allowed[128];
     if (v->text && tt_config_in_words(name->alias->to, v->text))
         return TT_OK;
     tt_config_describe_words(name->alias->to, allowed, sizeof allowed);
-    return tt_fail(err, TT_ERR_CONFIG, "%s: %s = %s has no counterpart here: %s; allowed: %s, or leave it out", origin, name->given,
-                   v->text ? v->text : "a list", name->alias->why, allowed);
+    return tt_fail(err, TT_ERR_CONFIG,
+                   "%s: %s = %s has no counterpart here: %s; allowed: %s, or leave it out", origin,
+                   name->given, v->text ? v->text : "a list", name->alias->why, allowed);
 }
 
-tt_status tt_config_put_named(tt_config *cfg, const tt_config_name *name, const tt_config_value *v, const char *origin,
-                              tt_error *err)
+tt_status tt_config_put_named(tt_config *cfg, const tt_config_name *name, const tt_config_value *v,
+                              const char *origin, tt_error *err)
 {
     char from[4200], note[4600];
     const tt_config_alias *a = name->alias;
@@ -167,11 +176,13 @@ tt_status tt_config_put_named(tt_config *cfg, const tt_config_name *name, const 
     switch (a->kind) {
     case ALIAS_NOT:
         st = put_opposite(cfg, name, v, from, err);
-        snprintf(note, sizeof note, "%s: %s is now %s, with the opposite sense", origin, name->given, here);
+        snprintf(note, sizeof note, "%s: %s is now %s, with the opposite sense", origin,
+                 name->given, here);
         break;
     case ALIAS_ADDS:
         st = put_converter(cfg, name, v, from, err);
-        snprintf(note, sizeof note, "%s: %s is now an item of %s: \"%s\"", origin, name->given, here, a->to);
+        snprintf(note, sizeof note, "%s: %s is now an item of %s: \"%s\"", origin, name->given,
+                 here, a->to);
         break;
     case ALIAS_ONLY:
         st = check_only(name, v, origin, err);
@@ -179,7 +190,8 @@ tt_status tt_config_put_named(tt_config *cfg, const tt_config_name *name, const 
         break;
     default:
         st = tt_config_put_value(cfg, name->key, v, from, err);
-        snprintf(note, sizeof note, "%s: %s is %s %s", origin, name->given, a->kind == ALIAS_OLD ? "now" : "in titan", here);
+        snprintf(note, sizeof note, "%s: %s is %s %s", origin, name->given,
+                 a->kind == ALIAS_OLD ? "now" : "in titan", here);
     }
     return st == TT_OK ? tt_config_note(cfg, note, err) : st;
 }
@@ -187,13 +199,16 @@ tt_status tt_config_put_named(tt_config *cfg, const tt_config_name *name, const 
 const char *tt_config_word_now(int key, const char *word)
 {
     for (size_t i = 0; i < N_VALUES; i++)
-        if (strcmp(values[i].old, word) == 0 && strcmp(values[i].key, tt_config_key(key)->name) == 0)
+        if (strcmp(values[i].old, word) == 0 &&
+            strcmp(values[i].key, tt_config_key(key)->name) == 0)
             return values[i].now;
     return word;
 }
 
-static const char *const told[] = {[ALIAS_OLD] = "is now", [ALIAS_NEW] = "is here",
-                                   [ALIAS_NOT] = "(the opposite) is now", [ALIAS_ADDS] = "puts on model.converters",
+static const char *const told[] = {[ALIAS_OLD] = "is now",
+                                   [ALIAS_NEW] = "is here",
+                                   [ALIAS_NOT] = "(the opposite) is now",
+                                   [ALIAS_ADDS] = "puts on model.converters",
                                    [ALIAS_ONLY] = "has no effect:"};
 
 void tt_config_names_mdoc(FILE *out)
@@ -203,6 +218,7 @@ void tt_config_names_mdoc(FILE *out)
         fprintf(out, ".It Cm %s\n%s %s.\n", aliases[i].name, told[aliases[i].kind],
                 aliases[i].kind == ALIAS_ONLY ? aliases[i].why : aliases[i].to);
     for (size_t i = 0; i < N_VALUES; i++)
-        fprintf(out, ".It Cm %s No = %s\nis now %s.\n", values[i].key, values[i].old, values[i].now);
+        fprintf(out, ".It Cm %s No = %s\nis now %s.\n", values[i].key, values[i].old,
+                values[i].now);
     fputs(".El\n", out);
 }

@@ -1,4 +1,5 @@
-/* What a key accepts: the ranges, words and truth values of config_table.def, parsed, compared and put into words. */
+/* What a key accepts: the ranges, words and truth values of config_table.def, parsed, compared and
+ * put into words. */
 #include "base/config_table.h"
 
 #include <math.h>
@@ -73,7 +74,8 @@ static size_t describe_range(const char *allowed, char *text, size_t room)
         else if (r.low == r.high)
             n += (size_t)snprintf(text + n, room - n, "%s%g", sep, r.low);
         else
-            n += (size_t)snprintf(text + n, room - n, "%s%g to %s%g", sep, r.low, r.below ? "below " : "", r.high);
+            n += (size_t)snprintf(text + n, room - n, "%s%g to %s%g", sep, r.low,
+                                  r.below ? "below " : "", r.high);
         at = rest;
     }
     return n;
@@ -94,8 +96,16 @@ void tt_config_describe_words(const char *allowed, char *text, size_t room)
 void tt_config_describe_allowed(int i, char *text, size_t room)
 {
     const tt_key *k = tt_config_key(i);
-    static const char *const kind[] = {"true or false", "true or false", "an integer", "an integer", "a number",
-                                       "a number",      "a text",        "a text",     "",           "a list of texts",
+    static const char *const kind[] = {"true or false",
+                                       "true or false",
+                                       "an integer",
+                                       "an integer",
+                                       "a number",
+                                       "a number",
+                                       "a text",
+                                       "a text",
+                                       "",
+                                       "a list of texts",
                                        "a list of lists of texts"};
     if (k->type == TT_KEY_ENUM) {
         tt_config_describe_words(k->allowed, text, room);
@@ -110,7 +120,8 @@ void tt_config_describe_allowed(int i, char *text, size_t room)
 
 int tt_config_parse_bool(const char *text)
 {
-    static const char *const words[][2] = {{"false", "true"}, {"no", "yes"}, {"0", "1"}, {"off", "on"}};
+    static const char *const words[][2] = {
+        {"false", "true"}, {"no", "yes"}, {"0", "1"}, {"off", "on"}};
     for (size_t w = 0; w < sizeof words / sizeof words[0]; w++)
         for (int b = 0; b < 2; b++)
             if (strcmp(text, words[w][b]) == 0)
@@ -133,10 +144,12 @@ int tt_config_in_words(const char *allowed, const char *word)
 int tt_config_may_be_unset(int i)
 {
     tt_key_type type = tt_config_key(i)->type;
-    return type == TT_KEY_OPT_BOOL || type == TT_KEY_OPT_INT || type == TT_KEY_OPT_FLOAT || type == TT_KEY_OPT_STR;
+    return type == TT_KEY_OPT_BOOL || type == TT_KEY_OPT_INT || type == TT_KEY_OPT_FLOAT ||
+           type == TT_KEY_OPT_STR;
 }
 
 int tt_config_is_unset_word(const char *text)
 {
-    return *text == '\0' || strcmp(text, "null") == 0 || strcmp(text, "none") == 0 || strcmp(text, "None") == 0;
+    return *text == '\0' || strcmp(text, "null") == 0 || strcmp(text, "none") == 0 ||
+           strcmp(text, "None") == 0;
 }

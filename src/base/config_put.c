@@ -18,7 +18,8 @@ tt_status tt_config_value_list(tt_config_value *v, int n, tt_error *err)
     v->kind = TT_VALUE_LIST;
     v->items = calloc((size_t)n + 1, sizeof *v->items);
     if (!v->items)
-        return tt_fail(err, TT_ERR_NOMEM, "no memory for a list of %d items of the config; free some", n);
+        return tt_fail(err, TT_ERR_NOMEM,
+                       "no memory for a list of %d items of the config; free some", n);
     v->n = n;
     return TT_OK;
 }
@@ -37,12 +38,14 @@ static tt_status wrong_type(const char *origin, int key, const tt_config_value *
 }
 
 /* The members of an inner list, joined by commas (malloc'd). */
-static tt_status join_members(int key, const tt_config_value *inner, const char *origin, char **text, tt_error *err)
+static tt_status join_members(int key, const tt_config_value *inner, const char *origin,
+                              char **text, tt_error *err)
 {
     size_t size = 0;
     FILE *out = open_memstream(text, &size);
     if (!out)
-        return tt_fail(err, TT_ERR_NOMEM, "no memory for a list of %d items of the config; free some", inner->n);
+        return tt_fail(err, TT_ERR_NOMEM,
+                       "no memory for a list of %d items of the config; free some", inner->n);
     tt_status st = inner->kind == TT_VALUE_LIST ? TT_OK : wrong_type(origin, key, inner, err);
     for (int j = 0; st == TT_OK && j < inner->n; j++) {
         const tt_config_value *member = &inner->items[j];
@@ -57,11 +60,15 @@ static tt_status join_members(int key, const tt_config_value *inner, const char 
     return st;
 }
 
-static tt_status put_list(tt_config *cfg, int key, const tt_config_value *v, const char *origin, tt_error *err)
+static tt_status put_list(tt_config *cfg, int key, const tt_config_value *v, const char *origin,
+                          tt_error *err)
 {
     int nested = tt_config_key(key)->type == TT_KEY_LISTS;
     char **items = calloc((size_t)v->n + 1, sizeof *items);
-    tt_status st = items ? TT_OK : tt_fail(err, TT_ERR_NOMEM, "no memory for a list of %d items of the config; free some", v->n);
+    tt_status st = items
+                       ? TT_OK
+                       : tt_fail(err, TT_ERR_NOMEM,
+                                 "no memory for a list of %d items of the config; free some", v->n);
     for (int i = 0; st == TT_OK && i < v->n; i++) {
         if (nested)
             st = join_members(key, &v->items[i], origin, &items[i], err);
@@ -78,11 +85,14 @@ static tt_status put_list(tt_config *cfg, int key, const tt_config_value *v, con
     return st;
 }
 
-tt_status tt_config_put_value(tt_config *cfg, int i, const tt_config_value *v, const char *origin, tt_error *err)
+tt_status tt_config_put_value(tt_config *cfg, int i, const tt_config_value *v, const char *origin,
+                              tt_error *err)
 {
     tt_key_type want = tt_config_key(i)->type;
-    int is_bool = want == TT_KEY_BOOL || want == TT_KEY_OPT_BOOL, is_float = want == TT_KEY_FLOAT || want == TT_KEY_OPT_FLOAT;
-    int is_int = want == TT_KEY_INT || want == TT_KEY_OPT_INT, is_list = want == TT_KEY_LIST || want == TT_KEY_LISTS;
+    int is_bool = want == TT_KEY_BOOL || want == TT_KEY_OPT_BOOL,
+        is_float = want == TT_KEY_FLOAT || want == TT_KEY_OPT_FLOAT;
+    int is_int = want == TT_KEY_INT || want == TT_KEY_OPT_INT,
+        is_list = want == TT_KEY_LIST || want == TT_KEY_LISTS;
     int fits = 0;
     switch (v->kind) {
     case TT_VALUE_WORD:
@@ -98,7 +108,8 @@ tt_status tt_config_put_value(tt_config *cfg, int i, const tt_config_value *v, c
         fits = is_bool;
         break;
     case TT_VALUE_TEXT: /* "" unsets what may be unset */
-        fits = (!is_int && !is_float && !is_bool && !is_list) || (tt_config_may_be_unset(i) && tt_config_is_unset_word(v->text));
+        fits = (!is_int && !is_float && !is_bool && !is_list) ||
+               (tt_config_may_be_unset(i) && tt_config_is_unset_word(v->text));
         break;
     case TT_VALUE_LIST:
         if (is_list)
@@ -107,5 +118,6 @@ tt_status tt_config_put_value(tt_config *cfg, int i, const tt_config_value *v, c
     default:
         break;
     }
-    return fits ? tt_config_put_text(cfg, i, tt_config_word_now(i, v->text), origin, err) : wrong_type(origin, i, v, err);
+    return fits ? tt_config_put_text(cfg, i, tt_config_word_now(i, v->text), origin, err)
+                : wrong_type(origin, i, v, err);
 }

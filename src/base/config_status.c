@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keys that say how something works which another key switches on: while that has its default they mean nothing, here and
- * in the reference, whose files set them in advance. */
+/* Keys that say how something works which another key switches on: while that has its default they
+ * mean nothing, here and in the reference, whose files set them in advance. */
 static const struct {
     const char *keys, *by; /* keys: a prefix */
 } switches[] = {
@@ -29,7 +29,8 @@ static int is_dormant(const tt_config *cfg, const tt_config *defaults, int i)
 {
     const char *name = tt_config_key(i)->name;
     for (size_t s = 0; s < sizeof switches / sizeof switches[0]; s++) {
-        if (strncmp(name, switches[s].keys, strlen(switches[s].keys)) != 0 || strcmp(name, switches[s].by) == 0)
+        if (strncmp(name, switches[s].keys, strlen(switches[s].keys)) != 0 ||
+            strcmp(name, switches[s].by) == 0)
             continue;
         if (tt_config_same(cfg, defaults, tt_config_find_key(switches[s].by)))
             return 1;
@@ -43,18 +44,22 @@ static void say_key(const tt_config *cfg, int i, const tt_config *defaults, char
     char *value = tt_config_value_text(cfg, i), *usual = tt_config_value_text(defaults, i);
     const char *shown = value ? value : "(unset)";
     if (k->status == TT_KEY_NEVER)
-        snprintf(text, room, "%s: %s = %s makes no sense here: %s; %s %s", tt_config_origin_of(cfg, i), k->name, shown, k->note,
-                 usual ? "use" : "leave it", usual ? usual : "unset");
+        snprintf(text, room, "%s: %s = %s makes no sense here: %s; %s %s",
+                 tt_config_origin_of(cfg, i), k->name, shown, k->note, usual ? "use" : "leave it",
+                 usual ? usual : "unset");
     else if (k->status == TT_KEY_LATER)
-        snprintf(text, room, "%s: %s = %s asks for what this version does not have: %s; %s %s", tt_config_origin_of(cfg, i),
-                 k->name, shown, k->note, usual ? "use" : "leave it", usual ? usual : "unset");
+        snprintf(text, room, "%s: %s = %s asks for what this version does not have: %s; %s %s",
+                 tt_config_origin_of(cfg, i), k->name, shown, k->note, usual ? "use" : "leave it",
+                 usual ? usual : "unset");
     else
-        snprintf(text, room, "%s: %s = %s has no effect: %s", tt_config_origin_of(cfg, i), k->name, shown, k->note);
+        snprintf(text, room, "%s: %s = %s has no effect: %s", tt_config_origin_of(cfg, i), k->name,
+                 shown, k->note);
     free(value);
     free(usual);
 }
 
-static int each_with_status(const tt_config *cfg, tt_key_status status, void (*say)(void *ctx, const char *text), void *ctx)
+static int each_with_status(const tt_config *cfg, tt_key_status status,
+                            void (*say)(void *ctx, const char *text), void *ctx)
 {
     char text[1024];
     int found = 0;
@@ -63,8 +68,8 @@ static int each_with_status(const tt_config *cfg, tt_key_status status, void (*s
         return 0;
     for (int i = 0; i < tt_config_n_keys(); i++) {
         tt_key_status is = tt_config_key(i)->status;
-        if ((is == TT_KEY_NEVER ? TT_KEY_LATER : is) != status || tt_config_same(cfg, defaults, i) ||
-            is_dormant(cfg, defaults, i))
+        if ((is == TT_KEY_NEVER ? TT_KEY_LATER : is) != status ||
+            tt_config_same(cfg, defaults, i) || is_dormant(cfg, defaults, i))
             continue;
         found++;
         say_key(cfg, i, defaults, text, sizeof text);
@@ -74,12 +79,14 @@ static int each_with_status(const tt_config *cfg, tt_key_status status, void (*s
     return found;
 }
 
-int tt_config_each_unbuilt(const tt_config *cfg, void (*say)(void *ctx, const char *text), void *ctx)
+int tt_config_each_unbuilt(const tt_config *cfg, void (*say)(void *ctx, const char *text),
+                           void *ctx)
 {
     return each_with_status(cfg, TT_KEY_LATER, say, ctx);
 }
 
-int tt_config_each_ignored(const tt_config *cfg, void (*say)(void *ctx, const char *text), void *ctx)
+int tt_config_each_ignored(const tt_config *cfg, void (*say)(void *ctx, const char *text),
+                           void *ctx)
 {
     return each_with_status(cfg, TT_KEY_IGNORED, say, ctx);
 }

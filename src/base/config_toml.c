@@ -10,10 +10,11 @@
 /* Entry e and what is inside it. */
 static tt_status value_of(const tt_toml *doc, int e, tt_config_value *v, tt_error *err)
 {
-    static const tt_value_kind kind[] = {[TT_TOML_STRING] = TT_VALUE_TEXT, [TT_TOML_INT] = TT_VALUE_INT,
-                                         [TT_TOML_FLOAT] = TT_VALUE_FLOAT, [TT_TOML_BOOL] = TT_VALUE_BOOL,
-                                         [TT_TOML_TIME] = TT_VALUE_TIME,   [TT_TOML_ARRAY] = TT_VALUE_LIST,
-                                         [TT_TOML_TABLE] = TT_VALUE_GROUP, [TT_TOML_TABLES] = TT_VALUE_GROUP};
+    static const tt_value_kind kind[] = {
+        [TT_TOML_STRING] = TT_VALUE_TEXT, [TT_TOML_INT] = TT_VALUE_INT,
+        [TT_TOML_FLOAT] = TT_VALUE_FLOAT, [TT_TOML_BOOL] = TT_VALUE_BOOL,
+        [TT_TOML_TIME] = TT_VALUE_TIME,   [TT_TOML_ARRAY] = TT_VALUE_LIST,
+        [TT_TOML_TABLE] = TT_VALUE_GROUP, [TT_TOML_TABLES] = TT_VALUE_GROUP};
     const tt_toml_entry *entry = &doc->entries[e];
     v->kind = kind[entry->type];
     if (v->kind == TT_VALUE_GROUP)
@@ -33,7 +34,8 @@ static tt_status value_of(const tt_toml *doc, int e, tt_config_value *v, tt_erro
 }
 
 /* [section], or a section = {…}. */
-static tt_status check_table(const char *origin, const tt_toml_entry *entry, const tt_config_name *name, tt_error *err)
+static tt_status check_table(const char *origin, const tt_toml_entry *entry,
+                             const tt_config_name *name, tt_error *err)
 {
     if (name->key >= 0)
         return tt_config_bad_value(origin, name->key, "a table", "is of another type", err);
@@ -42,7 +44,8 @@ static tt_status check_table(const char *origin, const tt_toml_entry *entry, con
     return TT_OK;
 }
 
-tt_status tt_config_read_toml(tt_config *cfg, const char *path, const char *text, size_t size, tt_error *err)
+tt_status tt_config_read_toml(tt_config *cfg, const char *path, const char *text, size_t size,
+                              tt_error *err)
 {
     tt_toml *doc;
     tt_status st = tt_toml_parse(path, text, size, &doc, err);

@@ -1,5 +1,5 @@
-/* A value on its way into the config, the same from libconfig text, TOML and the command line; and the names under which
- * a key may be given. Used by the config files only. */
+/* A value on its way into the config, the same from libconfig text, TOML and the command line; and
+ * the names under which a key may be given. Used by the config files only. */
 #ifndef TT_BASE_CONFIG_VALUE_H
 #define TT_BASE_CONFIG_VALUE_H
 
@@ -7,7 +7,14 @@
 
 /* TT_VALUE_WORD is the command line's: its text may be of any type. */
 typedef enum tt_value_kind {
-    TT_VALUE_WORD, TT_VALUE_INT, TT_VALUE_FLOAT, TT_VALUE_BOOL, TT_VALUE_TEXT, TT_VALUE_LIST, TT_VALUE_GROUP, TT_VALUE_TIME
+    TT_VALUE_WORD,
+    TT_VALUE_INT,
+    TT_VALUE_FLOAT,
+    TT_VALUE_BOOL,
+    TT_VALUE_TEXT,
+    TT_VALUE_LIST,
+    TT_VALUE_GROUP,
+    TT_VALUE_TIME
 } tt_value_kind;
 
 typedef struct tt_config_value {
@@ -24,9 +31,11 @@ void tt_config_value_free(tt_config_value *v);
 tt_status tt_config_value_list(tt_config_value *v, int n, tt_error *err);
 
 /** Put v into key i, its kind checked against the key's type: "1" is no integer in a file. */
-tt_status tt_config_put_value(tt_config *cfg, int i, const tt_config_value *v, const char *origin, tt_error *err);
+tt_status tt_config_put_value(tt_config *cfg, int i, const tt_config_value *v, const char *origin,
+                              tt_error *err);
 
-/** A name under which a key is given: the key's own, or one that older or newer versions of the reference use. */
+/** A name under which a key is given: the key's own, or one that older or newer versions of the
+ * reference use. */
 typedef struct tt_config_name {
     int key;                             /* index of the key, -1 when the name has none here */
     int is_flag;                         /* it is a truth value: the name alone means true */
@@ -40,17 +49,20 @@ int tt_config_find_name(const char *name, tt_config_name *found);
 /** 1 when path is a section, of this version or another. */
 int tt_config_is_any_section(const char *path);
 
-/** The word that `word` of another version is now, as a value of the key or an item of its list; word itself when it is none. */
+/** The word that `word` of another version is now, as a value of the key or an item of its list;
+ * word itself when it is none. */
 const char *tt_config_word_now(int key, const char *word);
 
 /** Put v under that name. An older or newer name leaves a note (tt_config_each_renamed). */
-tt_status tt_config_put_named(tt_config *cfg, const tt_config_name *name, const tt_config_value *v, const char *origin,
-                              tt_error *err);
+tt_status tt_config_put_named(tt_config *cfg, const tt_config_name *name, const tt_config_value *v,
+                              const char *origin, tt_error *err);
 
 /** Read a TOML text into cfg; `path` is the file's name. */
-tt_status tt_config_read_toml(tt_config *cfg, const char *path, const char *text, size_t size, tt_error *err);
+tt_status tt_config_read_toml(tt_config *cfg, const char *path, const char *text, size_t size,
+                              tt_error *err);
 
-/** What the newer batch keys (tokens instead of sequences) mean, written into the older ones. Part of reading arguments. */
+/** What the newer batch keys (tokens instead of sequences) mean, written into the older ones. Part
+ * of reading arguments. */
 tt_status tt_config_resolve_batch(tt_config *cfg, tt_error *err);
 
 #endif

@@ -1,4 +1,5 @@
-/* See toml.h. Every key and table of the text is a node (parent, name), which is how what is defined twice is found. */
+/* See toml.h. Every key and table of the text is a node (parent, name), which is how what is
+ * defined twice is found. */
 #include "base/toml_scalar.h"
 
 #include <stdint.h>
@@ -6,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bounds of time and memory, far beyond any configuration: names are looked up one by one, each entry has its path. */
+/* Bounds of time and memory, far beyond any configuration: names are looked up one by one, each
+ * entry has its path. */
 #define MOST_NODES 10000
 #define MOST_ENTRIES 50000
 #define LONGEST_PATH 1000
@@ -46,7 +48,9 @@ typedef struct key_path {
 
 static tt_status parse_value(parser *p, int at, int in_array);
 
-/* --- nodes and entries ------------------------------------------------------------------------------------------------ */
+/* --- nodes and entries
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static int find_child(const parser *p, int parent, const char *name)
 {
@@ -69,16 +73,17 @@ static int add_node(parser *p, int parent, const char *name, node_kind kind)
     }
     char *copy = name ? strdup(name) : NULL;
     TT_ASSERT(copy || !name);
-    p->nodes[p->n_nodes] =
-        (node){.name = copy, .parent = parent, .line = p->c.line, .path_length = length, .kind = kind};
+    p->nodes[p->n_nodes] = (node){
+        .name = copy, .parent = parent, .line = p->c.line, .path_length = length, .kind = kind};
     return p->n_nodes++;
 }
 
 static tt_status too_many(parser *p)
 {
     return tt_fail(p->c.err, TT_ERR_CONFIG,
-                   "%s:%d: more than %d keys, %d values or %d letters in a key; use shorter keys or smaller files", p->c.name,
-                   p->c.line, MOST_NODES, MOST_ENTRIES, LONGEST_PATH);
+                   "%s:%d: more than %d keys, %d values or %d letters in a key; use shorter keys "
+                   "or smaller files",
+                   p->c.name, p->c.line, MOST_NODES, MOST_ENTRIES, LONGEST_PATH);
 }
 
 /* One part of a path: in quotes when it is more than a bare key. */
@@ -134,11 +139,13 @@ static int add_entry(parser *p, int at, tt_toml_type type, char *text)
     }
     text = text ? text : strdup("");
     TT_ASSERT(text);
-    d->entries[d->n] = (tt_toml_entry){.path = path_of(p, at), .text = text, .type = type, .line = p->c.line};
+    d->entries[d->n] =
+        (tt_toml_entry){.path = path_of(p, at), .text = text, .type = type, .line = p->c.line};
     return d->n++;
 }
 
-/* --- blanks, line ends, keys ------------------------------------------------------------------------------------------ */
+/* --- blanks, line ends, keys
+ * ------------------------------------------------------------------------------------------ */
 
 static void skip_blanks(parser *p)
 {
@@ -171,8 +178,9 @@ static tt_status end_line(parser *p, const char *after)
     }
     if (*p->c.at == '\0')
         return TT_OK;
-    return tt_fail(p->c.err, TT_ERR_CONFIG, "%s:%d: '%.*s' stands after %s; begin a new line, or put # before a comment", p->c.name,
-                   p->c.line, (int)strcspn(p->c.at, " \t\r\n"), p->c.at, after);
+    return tt_fail(p->c.err, TT_ERR_CONFIG,
+                   "%s:%d: '%.*s' stands after %s; begin a new line, or put # before a comment",
+                   p->c.name, p->c.line, (int)strcspn(p->c.at, " \t\r\n"), p->c.at, after);
 }
 
 static tt_status parse_part(parser *p, char **part)
@@ -185,7 +193,8 @@ static tt_status parse_part(parser *p, char **part)
         n++;
     if (n == 0)
         return tt_fail(p->c.err, TT_ERR_CONFIG,
-                       "%s:%d: a key is expected, but '%.*s' stands there; write key = value with letters, digits, _ and - (others "
+                       "%s:%d: a key is expected, but '%.*s' stands there; write key = value with "
+                       "letters, digits, _ and - (others "
                        "in quotes)",
                        p->c.name, p->c.line, (int)strcspn(p->c.at, " \t\r\n"), p->c.at);
     *part = strndup(p->c.at, n);
@@ -199,7 +208,8 @@ static tt_status parse_key(parser *p, key_path *key)
     key->n = 0;
     for (;;) {
         if (key->n == DEEPEST)
-            return tt_fail(p->c.err, TT_ERR_CONFIG, "%s:%d: a key of more than %d parts; use fewer", p->c.name, p->c.line, DEEPEST);
+            return tt_fail(p->c.err, TT_ERR_CONFIG, "%s:%d: a key of more than %d parts; use fewer",
+                           p->c.name, p->c.line, DEEPEST);
         tt_status st = parse_part(p, &key->part[key->n]);
         if (st != TT_OK)
             return st;
@@ -221,13 +231,17 @@ static void free_key(key_path *key)
 static tt_status defined_before(parser *p, int at, const char *what)
 {
     char *path = path_of(p, at);
-    tt_status st = tt_fail(p->c.err, TT_ERR_CONFIG, "%s:%d: %s '%s' is defined already, in line %d; take one of the two away",
-                           p->c.name, p->c.line, what, path, p->nodes[at].line);
+    tt_status st =
+        tt_fail(p->c.err, TT_ERR_CONFIG,
+                "%s:%d: %s '%s' is defined already, in line %d; take one of the two away",
+                p->c.name, p->c.line, what, path, p->nodes[at].line);
     free(path);
     return st;
 }
 
-/* --- tables ----------------------------------------------------------------------------------------------------------- */
+/* --- tables
+ * -----------------------------------------------------------------------------------------------------------
+ */
 
 /* The table that a header's leading parts name; made when it is not there. */
 static tt_status enter(parser *p, const key_path *key, int *at)
@@ -253,7 +267,8 @@ static tt_status open_table(parser *p, const key_path *key)
     const char *name = key->part[key->n - 1];
     int child = find_child(p, at, name);
     if (child >= 0 && p->nodes[child].kind != NODE_IMPLICIT)
-        return defined_before(p, child, p->nodes[child].kind == NODE_VALUE ? "the value" : "the table");
+        return defined_before(p, child,
+                              p->nodes[child].kind == NODE_VALUE ? "the value" : "the table");
     if (child < 0 && (child = add_node(p, at, name, NODE_TABLE)) < 0)
         return too_many(p);
     p->nodes[child].kind = NODE_TABLE;
@@ -273,7 +288,8 @@ static tt_status open_element(parser *p, const key_path *key)
     if (array < 0 && (array = add_node(p, at, key->part[key->n - 1], NODE_ARRAY)) < 0)
         return too_many(p);
     if (p->nodes[array].kind != NODE_ARRAY)
-        return defined_before(p, array, p->nodes[array].kind == NODE_VALUE ? "the value" : "the table");
+        return defined_before(p, array,
+                              p->nodes[array].kind == NODE_VALUE ? "the value" : "the table");
     int element = add_node(p, array, NULL, NODE_TABLE);
     if (element < 0)
         return too_many(p);
@@ -291,8 +307,9 @@ static tt_status parse_header(parser *p)
     p->c.at += 1 + is_array;
     tt_status st = parse_key(p, &key);
     if (st == TT_OK && strncmp(p->c.at, is_array ? "]]" : "]", (size_t)(1 + is_array)) != 0)
-        st = tt_fail(p->c.err, TT_ERR_CONFIG, "%s:%d: the name of a table is not closed; end it with %s", p->c.name, p->c.line,
-                     is_array ? "]]" : "]");
+        st = tt_fail(p->c.err, TT_ERR_CONFIG,
+                     "%s:%d: the name of a table is not closed; end it with %s", p->c.name,
+                     p->c.line, is_array ? "]]" : "]");
     if (st == TT_OK) {
         p->c.at += 1 + is_array;
         st = is_array ? open_element(p, &key) : open_table(p, &key);
@@ -301,7 +318,9 @@ static tt_status parse_header(parser *p)
     return st == TT_OK ? end_line(p, "the name of a table") : st;
 }
 
-/* --- keys with values ------------------------------------------------------------------------------------------------- */
+/* --- keys with values
+ * -------------------------------------------------------------------------------------------------
+ */
 
 /* The node of a new key in `table`. */
 static tt_status define(parser *p, int table, const key_path *key, int *at)
@@ -309,8 +328,10 @@ static tt_status define(parser *p, int table, const key_path *key, int *at)
     for (int i = 0; i < key->n; i++) {
         int last = i == key->n - 1, child = find_child(p, table, key->part[i]);
         if (child >= 0 && (last || p->nodes[child].kind != NODE_DOTTED))
-            return defined_before(p, child, p->nodes[child].kind == NODE_VALUE ? "the key" : "the table");
-        if (child < 0 && (child = add_node(p, table, key->part[i], last ? NODE_VALUE : NODE_DOTTED)) < 0)
+            return defined_before(p, child,
+                                  p->nodes[child].kind == NODE_VALUE ? "the key" : "the table");
+        if (child < 0 &&
+            (child = add_node(p, table, key->part[i], last ? NODE_VALUE : NODE_DOTTED)) < 0)
             return too_many(p);
         table = child;
     }
@@ -325,8 +346,9 @@ static tt_status parse_pair(parser *p, int table)
     int at = 0;
     tt_status st = parse_key(p, &key);
     if (st == TT_OK && *p->c.at != '=')
-        st = tt_fail(p->c.err, TT_ERR_CONFIG, "%s:%d: no '=' after the key '%s'; the form is key = value", p->c.name, p->c.line,
-                     key.part[key.n - 1]);
+        st = tt_fail(p->c.err, TT_ERR_CONFIG,
+                     "%s:%d: no '=' after the key '%s'; the form is key = value", p->c.name,
+                     p->c.line, key.part[key.n - 1]);
     if (st == TT_OK)
         st = define(p, table, &key, &at);
     free_key(&key);
@@ -351,11 +373,14 @@ static tt_status parse_array(parser *p, int at)
         if (*p->c.at == ']')
             break;
         if (!*p->c.at)
-            return tt_fail(p->c.err, TT_ERR_CONFIG, "%s:%d: the array that begins here has no end; close it with ]", p->c.name,
-                           first);
+            return tt_fail(p->c.err, TT_ERR_CONFIG,
+                           "%s:%d: the array that begins here has no end; close it with ]",
+                           p->c.name, first);
         if (*p->c.at != ',')
-            return tt_fail(p->c.err, TT_ERR_CONFIG, "%s:%d: '%.*s' stands between two items of an array; separate them by ','",
-                           p->c.name, p->c.line, (int)strcspn(p->c.at, " \t\r\n"), p->c.at);
+            return tt_fail(
+                p->c.err, TT_ERR_CONFIG,
+                "%s:%d: '%.*s' stands between two items of an array; separate them by ','",
+                p->c.name, p->c.line, (int)strcspn(p->c.at, " \t\r\n"), p->c.at);
     }
     p->c.at++;
     p->doc->entries[e].inside = p->doc->n - e - 1;
@@ -379,7 +404,8 @@ static tt_status parse_inline(parser *p, int at, int in_array)
         more = *p->c.at == ',';
         if (!more && *p->c.at != '}')
             return tt_fail(p->c.err, TT_ERR_CONFIG,
-                           "%s:%d: a table { … } lacks a ',' or its end; separate its keys by ',' and close it with } on the same "
+                           "%s:%d: a table { … } lacks a ',' or its end; separate its keys by ',' "
+                           "and close it with } on the same "
                            "line",
                            p->c.name, p->c.line);
     }
@@ -399,8 +425,9 @@ static tt_status parse_value(parser *p, int at, int in_array)
         return too_many(p);
     if (*p->c.at == '[' || *p->c.at == '{') {
         if (p->depth == DEEPEST)
-            return tt_fail(p->c.err, TT_ERR_CONFIG, "%s:%d: values are nested more than %d deep; use fewer [ and {", p->c.name,
-                           p->c.line, DEEPEST);
+            return tt_fail(p->c.err, TT_ERR_CONFIG,
+                           "%s:%d: values are nested more than %d deep; use fewer [ and {",
+                           p->c.name, p->c.line, DEEPEST);
         p->depth++;
         st = *p->c.at == '[' ? parse_array(p, at) : parse_inline(p, at, in_array);
         p->depth--;
@@ -417,7 +444,9 @@ static tt_status parse_value(parser *p, int at, int in_array)
     return st;
 }
 
-/* --- the text --------------------------------------------------------------------------------------------------------- */
+/* --- the text
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 static tt_status parse_lines(parser *p)
 {
@@ -436,7 +465,8 @@ static tt_status parse_lines(parser *p)
     return st;
 }
 
-tt_status tt_toml_parse(const char *name, const char *text, size_t size, tt_toml **doc, tt_error *err)
+tt_status tt_toml_parse(const char *name, const char *text, size_t size, tt_toml **doc,
+                        tt_error *err)
 {
     parser p = {.c = {.name = name, .line = 1, .err = err}};
     char *copy = malloc(size + 1);

@@ -13,17 +13,25 @@ int tt_toml_is_bare(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '-';
 }
 
-/* --- bytes ----------------------------------------------------------------------------------------------------------- */
+/* --- bytes
+ * -----------------------------------------------------------------------------------------------------------
+ */
 
-/* Bytes of the UTF-8 character at text, 0 when it is none: too long a form, a surrogate, beyond 10FFFF, cut off. */
+/* Bytes of the UTF-8 character at text, 0 when it is none: too long a form, a surrogate, beyond
+ * 10FFFF, cut off. */
 static size_t character_at(const unsigned char *text)
 {
-    size_t n = text[0] < 0x80 ? 1 : text[0] < 0xc2 ? 0 : text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : text[0] < 0xf5 ? 4 : 0;
+    size_t n = text[0] < 0x80   ? 1
+               : text[0] < 0xc2 ? 0
+               : text[0] < 0xe0 ? 2
+               : text[0] < 0xf0 ? 3
+               : text[0] < 0xf5 ? 4
+                                : 0;
     for (size_t i = 1; i < n; i++)
         if ((text[i] & 0xc0) != 0x80)
             return 0;
-    if ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) || (text[0] == 0xf0 && text[1] < 0x90) ||
-        (text[0] == 0xf4 && text[1] > 0x8f))
+    if ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
+        (text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f))
         return 0;
     return n;
 }
@@ -35,16 +43,22 @@ tt_status tt_toml_check_bytes(const char *name, const char *text, size_t size, t
         unsigned char x = (unsigned char)text[i];
         n = character_at((const unsigned char *)text + i);
         if (n == 0)
-            return tt_fail(err, TT_ERR_CONFIG, "%s:%d: the byte 0x%02x is no UTF-8; save the file as UTF-8", name, line, x);
+            return tt_fail(err, TT_ERR_CONFIG,
+                           "%s:%d: the byte 0x%02x is no UTF-8; save the file as UTF-8", name, line,
+                           x);
         if ((x < 32 && x != '\t' && x != '\n' && !(x == '\r' && text[i + 1] == '\n')) || x == 127)
-            return tt_fail(err, TT_ERR_CONFIG, "%s:%d: the control character 0x%02x; take it out, or write \\u%04X in a \"text\"",
-                           name, line, x, x);
+            return tt_fail(
+                err, TT_ERR_CONFIG,
+                "%s:%d: the control character 0x%02x; take it out, or write \\u%04X in a \"text\"",
+                name, line, x, x);
         line += x == '\n';
     }
     return TT_OK;
 }
 
-/* --- texts ------------------------------------------------------------------------------------------------------------ */
+/* --- texts
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 static void put_utf8(FILE *out, uint32_t code)
 {
@@ -73,13 +87,15 @@ static tt_status scan_code(tt_toml_cursor *c, FILE *out)
     for (int i = 1; i <= digits; i++) {
         int x = (unsigned char)c->at[i];
         if (!isxdigit(x))
-            return tt_fail(c->err, TT_ERR_CONFIG, "%s:%d: the escape \\%c has %d hexadecimal digits; give it %d", c->name,
+            return tt_fail(c->err, TT_ERR_CONFIG,
+                           "%s:%d: the escape \\%c has %d hexadecimal digits; give it %d", c->name,
                            c->line, *c->at, i - 1, digits);
         code = code << 4 | (uint32_t)(isdigit(x) ? x - '0' : tolower(x) - 'a' + 10);
     }
     if (code == 0 || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
         return tt_fail(c->err, TT_ERR_CONFIG,
-                       "%s:%d: the escape \\%.*s is no character that a text may hold; use one from 1 to 10FFFF outside of "
+                       "%s:%d: the escape \\%.*s is no character that a text may hold; use one "
+                       "from 1 to 10FFFF outside of "
                        "D800 to DFFF",
                        c->name, c->line, digits + 1, c->at);
     put_utf8(out, code);
@@ -109,7 +125,8 @@ static tt_status scan_escape(tt_toml_cursor *c, int multiline, FILE *out)
         return TT_OK;
     }
     return tt_fail(c->err, TT_ERR_CONFIG,
-                   "%s:%d: \\%c is no escape of a \"text\"; use \\b \\t \\n \\f \\r \\\" \\\\ \\uXXXX \\UXXXXXXXX, or a 'text', "
+                   "%s:%d: \\%c is no escape of a \"text\"; use \\b \\t \\n \\f \\r \\\" \\\\ "
+                   "\\uXXXX \\UXXXXXXXX, or a 'text', "
                    "which has none",
                    c->name, c->line, (signed char)c->at[1] > ' ' ? c->at[1] : '?');
 }
@@ -151,8 +168,9 @@ static tt_status scan_long(tt_toml_cursor *c, char quote, FILE *out)
         c->line += *c->at == '\n';
         c->at++;
     }
-    return tt_fail(c->err, TT_ERR_CONFIG, "%s:%d: the text that begins here has no end; close it with %c%c%c", c->name, first,
-                   quote, quote, quote);
+    return tt_fail(c->err, TT_ERR_CONFIG,
+                   "%s:%d: the text that begins here has no end; close it with %c%c%c", c->name,
+                   first, quote, quote, quote);
 }
 
 static tt_status scan_short(tt_toml_cursor *c, char quote, FILE *out)
@@ -160,7 +178,8 @@ static tt_status scan_short(tt_toml_cursor *c, char quote, FILE *out)
     for (c->at++; *c->at != quote;) {
         if (!*c->at || *c->at == '\n' || *c->at == '\r')
             return tt_fail(c->err, TT_ERR_CONFIG,
-                           "%s:%d: a text goes on to the end of its line; close it with %c, or begin and end it with %c%c%c",
+                           "%s:%d: a text goes on to the end of its line; close it with %c, or "
+                           "begin and end it with %c%c%c",
                            c->name, c->line, quote, quote, quote, quote);
         if (*c->at == '\\' && quote == '"') {
             tt_status st = scan_escape(c, 0, out);
@@ -190,9 +209,11 @@ tt_status tt_toml_scan_string(tt_toml_cursor *c, int multiline, char **text)
     return st;
 }
 
-/* --- numbers, truth values, dates ------------------------------------------------------------------------------------- */
+/* --- numbers, truth values, dates
+ * ------------------------------------------------------------------------------------- */
 
-/* Digits of a base, single underscores between them. Returns the length, 0 when there are none or an underscore is amiss. */
+/* Digits of a base, single underscores between them. Returns the length, 0 when there are none or
+ * an underscore is amiss. */
 static size_t digits_at(const char *at, int base)
 {
     size_t n = 0;
@@ -286,15 +307,17 @@ static tt_status put_int(tt_toml_cursor *c, const char *word, int base, char **t
     long long x = strtoll(digits + (base == 10 ? 0 : 2), NULL, base);
     free(digits);
     if (errno)
-        return tt_fail(c->err, TT_ERR_CONFIG, "%s:%d: %s does not fit a 64-bit integer; write a smaller one", c->name, c->line,
-                       word);
+        return tt_fail(c->err, TT_ERR_CONFIG,
+                       "%s:%d: %s does not fit a 64-bit integer; write a smaller one", c->name,
+                       c->line, word);
     snprintf(decimal, sizeof decimal, "%lld", x);
     *text = strdup(decimal);
     TT_ASSERT(*text);
     return TT_OK;
 }
 
-/* The word at the cursor: letters, digits and the signs of numbers and dates. A date may be followed by a time. */
+/* The word at the cursor: letters, digits and the signs of numbers and dates. A date may be
+ * followed by a time. */
 static size_t word_length(const char *at)
 {
     size_t n = 0;
@@ -326,11 +349,13 @@ tt_status tt_toml_scan_scalar(tt_toml_cursor *c, tt_toml_type *type, char **text
         *type = TT_TOML_TIME;
     } else if (n > 0) {
         st = tt_fail(c->err, TT_ERR_CONFIG,
-                     "%s:%d: '%.60s' is no value; write \"text\" in quotes, true, false or a number such as 1_000, 0x10, 3e-4, inf",
+                     "%s:%d: '%.60s' is no value; write \"text\" in quotes, true, false or a "
+                     "number such as 1_000, 0x10, 3e-4, inf",
                      c->name, c->line, word);
     } else {
-        st = tt_fail(c->err, TT_ERR_CONFIG, "%s:%d: no value after the '=', '[' or ','; give one, or take the line away", c->name,
-                     c->line);
+        st = tt_fail(c->err, TT_ERR_CONFIG,
+                     "%s:%d: no value after the '=', '[' or ','; give one, or take the line away",
+                     c->name, c->line);
     }
     if (st == TT_OK && !*text) {
         *text = word;

@@ -1,4 +1,5 @@
-/* The texts, numbers and dates of a TOML document, for toml.c: from a position in the text to a decoded value. */
+/* The texts, numbers and dates of a TOML document, for toml.c: from a position in the text to a
+ * decoded value. */
 #ifndef TT_BASE_TOML_SCALAR_H
 #define TT_BASE_TOML_SCALAR_H
 
@@ -14,7 +15,8 @@ typedef struct tt_toml_cursor {
 /** 1 at a character of a key without quotes. */
 int tt_toml_is_bare(char c);
 
-/** Refuse what may stand nowhere in a text: bytes that are no UTF-8, control characters. text[size] is zero. */
+/** Refuse what may stand nowhere in a text: bytes that are no UTF-8, control characters. text[size]
+ * is zero. */
 tt_status tt_toml_check_bytes(const char *name, const char *text, size_t size, tt_error *err);
 
 /** At a quote: read that text, of several lines only when `multiline`. *text is malloc'd. */
