@@ -302,7 +302,7 @@ static tt_status choice(int option, const char *const *list, int *chosen, tt_err
         }
         strcat(strcat(all, i ? ", " : ""), list[i]);
     }
-    return options[option].value ? tt_fail(err, TT_ERR_USAGE, "--%s=%.100s is none of %s", options[option].name, options[option].value, all)
+    return options[option].value ? tt_fail(err, TT_ERR_USAGE, "--%s=%.100s is unknown; use one of %s", options[option].name, options[option].value, all)
                                  : TT_OK;
 }
 
@@ -383,7 +383,7 @@ static tt_status run(int argc, char **argv, tt_error *err)
     if (strcmp(verb, "encode") != 0 && strcmp(verb, "decode") != 0 && strcmp(verb, "check") != 0 && !to_shards)
         return tt_fail(err, TT_ERR_USAGE, "there is no \"titan-tokenize %.40s\"; use encode, decode, check, train, shards or inspect", verb);
     if (to_shards && !options[OPT_TOKENIZER].value)
-        return tt_fail(err, TT_ERR_USAGE, "shards needs the tokenizer of the model: --tokenizer=FOLDER, or --tokenizer=byte");
+        return tt_fail(err, TT_ERR_USAGE, "shards needs the tokenizer of the model; give --tokenizer=FOLDER, or --tokenizer=byte");
     if (argc > 3 && strcmp(verb, "check") != 0 && !to_shards)
         return tt_fail(err, TT_ERR_USAGE, "titan-tokenize %s takes one FILE, not %d; give one", verb, argc - 2);
     TT_TRY(tt_tokenizer_open(options[OPT_TOKENIZER].value ? options[OPT_TOKENIZER].value : "byte", &t, err));
