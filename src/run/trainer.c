@@ -8,6 +8,7 @@
 #include "metrics/flops.h"
 #include "metrics/metrics.h"
 #include "profile/op_table.h"
+#include "run/data.h"
 #include "run/feed.h"
 #include "run/guard.h"
 #include "run/import_hf.h"
@@ -26,8 +27,8 @@ struct tt_trainer {
     const tt_model *model; /* borrowed */
     tt_device *device;
     tt_engine *engine;
-    tt_tokenizer *tokenizer;
-    tt_loader *loader, *validation;
+    tt_job_data data;
+    tt_prefetch *prefetch; /* reads data.train ahead */
     tt_metrics *metrics;   /* rank 0 */
     tt_fs_lock *lock;      /* rank 0 */
     char *checkpoint_dir, *config_text;
@@ -112,33 +113,9 @@ static void choose_seed(tt_trainer *t)
                 t->cfg->debug.seed == TT_UNSET_INT ? " (drawn; debug.seed repeats it)" : "");
 }
 
-static tt_status open_one_loader(tt_trainer *t, const char *path, const char *key, const char *name, int64_t seq_len,
-                                 tt_loader **loader, tt_error *err)
-{
-    if (!path)
-        return tt_fail(err, TT_ERR_CONFIG,
-                       "%s.dataset = \"%s\" has no files: titan downloads nothing; set %s.dataset_path to a text file, a "
-                       "folder of .txt files or a pattern",
-                       key, name, key);
-    return tt_loader_open(&(tt_loader_opts){.path = path,
-                                            .tokenizer = t->tokenizer,
-                                            .seq_len = seq_len,
-                                            .vocab = t->model->dims.vocab_size},
-                          loader, err);
-}
-
 static tt_status open_data(tt_trainer *t, tt_error *err)
 {
-    const tt_config *c = t->cfg;
-    const char *name = c->model.tokenizer_path ? c->model.tokenizer_path : c->model.hf_assets_path;
-    tt_status st = tt_tokenizer_open(name, &t->tokenizer, err);
-    if (st == TT_OK)
-        st = open_one_loader(t, c->training.dataset_path, "training", c->training.dataset, c->training.seq_len,
-                             &t->loader, err);
-    if (st == TT_OK && c->validation.enable)
-        st = open_one_loader(t, c->validation.dataset_path, "validation", c->validation.dataset, c->validation.seq_len,
-                             &t->validation, err);
-    return tt_world_agree(t->world, st, err);
+    return tt_world_agree(t->world, tt_job_data_open(t->cfg, t->model->dims.vocab_size, &t->data, err), err);
 }
 
 static double mib(size_t bytes)
@@ -177,7 +154,7 @@ static tt_status make_engine(tt_trainer *t, const tt_mesh *mesh, tt_error *err)
     if (st == TT_OK)
         st = tt_guard_same_program(t->world, t->engine->program, err);
     if (st == TT_OK && t->cfg->debug.selfcheck)
-        st = tt_selfcheck(t->world, t->engine, &opts, t->loader, t->at.seed, 0, err);
+        st = tt_selfcheck(t->world, t->engine, &opts, t->data.train, t->at.seed, 0, err);
     return st;
 }
 
@@ -199,6 +176,7 @@ tt_status tt_trainer_create(const tt_config *cfg, tt_world *world, const tt_mesh
     choose_seed(t);
     TT_TRY(make_engine(t, mesh, err));
     say_what_runs(t);
+    tt_job_data_log(cfg, &t->data, tt_feed_global_batch(t->engine));
     *trainer = t;
     t = NULL;
 out:
@@ -214,12 +192,12 @@ void tt_trainer_destroy(tt_trainer **trainer)
     tt_metrics_close(&t->metrics);
     tt_engine_destroy(&t->engine);
     tt_device_destroy(&t->device);
-    tt_loader_close(&t->loader);
-    tt_loader_close(&t->validation);
-    tt_tokenizer_close(&t->tokenizer);
+    tt_prefetch_stop(&t->prefetch);
+    tt_job_data_close(&t->data);
     tt_fs_unlock(&t->lock);
     free(t->checkpoint_dir);
     free(t->config_text);
+    free(t->at.bookmark);
     free(t);
     *trainer = NULL;
 }
@@ -322,13 +300,17 @@ static tt_status load_initial(tt_trainer *t, const char *path, tt_error *err)
     if (split_step_path(path, dir, sizeof dir, &step)) {
         tt_ckpt *c = NULL;
         tt_train_state theirs = t->at;
+        theirs.bookmark = NULL;
         int whole = !t->cfg->checkpoint.initial_load_model_only;
         st = tt_ckpt_open(dir, step, &c, err);
         if (st == TT_OK)
             st = tt_state_load(t->engine, c, whole, &theirs, err);
         tt_ckpt_close(&c);
-        if (st == TT_OK && whole)
+        if (st == TT_OK && whole) {
             t->at = theirs;
+            theirs.bookmark = NULL;
+        }
+        free(theirs.bookmark);
     } else {
         st = tt_engine_load_hf(t->engine, path, err);
     }
@@ -374,6 +356,19 @@ static tt_status open_metrics(tt_trainer *t, tt_error *err)
     return tt_world_agree(t->world, st, err);
 }
 
+/* Stand where the run goes on, and read ahead from there. */
+static tt_status start_data(tt_trainer *t, tt_error *err)
+{
+    const int depth = (int)TT_INT_OR(t->cfg->training.dataloader.prefetch_factor, 2);
+    tt_status st = TT_OK;
+    if (t->at.step < t->cfg->training.steps) {
+        st = tt_loader_seek(t->data.train, t->at.cursor, t->at.bookmark, err);
+        if (st == TT_OK)
+            st = tt_feed_start(t->engine, t->data.train, t->at.cursor, depth, &t->prefetch, err);
+    }
+    return tt_world_agree(t->world, st, err);
+}
+
 tt_status tt_trainer_restore(tt_trainer *t, tt_error *err)
 {
     const char *initial = t->cfg->checkpoint.initial_load_path;
@@ -398,6 +393,7 @@ tt_status tt_trainer_restore(tt_trainer *t, tt_error *err)
     if (TT_INT_OR(t->cfg->lr_scheduler.total_steps, t->cfg->training.steps) < t->cfg->training.steps)
         tt_log_root(WARN, "lr_scheduler.total_steps ends before training.steps: the rate stays at its floor, "
                     "lr_scheduler.min_lr_factor = %g of the peak", t->cfg->lr_scheduler.min_lr_factor);
+    TT_TRY(start_data(t, err));
     TT_TRY(open_metrics(t, err));
 out:
     return st;
@@ -415,6 +411,8 @@ int tt_trainer_more(tt_trainer *t)
 
 static tt_status save(tt_trainer *t, int optimizer, tt_error *err)
 {
+    free(t->at.bookmark);
+    t->at.bookmark = is_root(t) ? tt_loader_bookmark(t->data.train, t->at.cursor) : NULL;
     const tt_ckpt_options opts = {.dir = t->checkpoint_dir, .keep_latest_k = (int)t->cfg->checkpoint.keep_latest_k};
     tt_status st = tt_state_save(t->world, t->engine, &opts, &t->at, optimizer, t->config_text, err);
     if (st != TT_OK)
@@ -432,7 +430,7 @@ static int saves(const tt_trainer *t)
 static tt_status validate(tt_trainer *t, tt_error *err)
 {
     double loss, tokens, start = tt_clock_s();
-    tt_status st = tt_feed_validate(t->engine, t->validation, t->cfg->validation.steps, &loss, &tokens, err);
+    tt_status st = tt_feed_validate(t->engine, t->data.validation, t->cfg->validation.steps, &loss, &tokens, err);
     if (st == TT_OK && is_root(t)) {
         printf("validate step: %lld  loss: %8.5f  tokens: %.0f  tps: %.0f\n", (long long)t->at.step, loss, tokens,
                tokens / (tt_clock_s() - start) / tt_world_size(t->world));
@@ -485,11 +483,10 @@ tt_status tt_trainer_step(tt_trainer *t, tt_error *err)
     const int64_t at = t->at.step < schedule.total_steps ? t->at.step : schedule.total_steps; /* then the floor */
     const double lr = t->cfg->optimizer.lr * tt_lr_factor(&schedule, at);
     const int64_t rows = tt_feed_global_batch(t->engine);
-    double start = tt_clock_s(), fed;
+    double start = tt_clock_s(), waited = 0;
     tt_step_result r;
     tt_status st;
-    TT_TRY(tt_feed_step(t->engine, t->loader, t->at.cursor, err));
-    fed = tt_clock_s();
+    TT_TRY(tt_world_agree(t->world, tt_feed_take(t->engine, t->prefetch, t->at.cursor, &waited, err), err));
     if (t->cfg->debug.profile && t->at.step + 1 == t->first_step + 1)
         tt_executor_profile(t->engine->executor, 1); /* from the second step on: the first one touches its memory */
     TT_TRY(tt_engine_step(t->engine, t->at.step + 1, lr, 1, &r, err));
@@ -502,7 +499,7 @@ tt_status tt_trainer_step(tt_trainer *t, tt_error *err)
     t->at.step++;
     t->at.cursor += rows;
     t->at.tokens += rows * t->engine->program->train.seq_len;
-    TT_TRY(report(t, &r, lr, tt_clock_s() - start, fed - start, err));
+    TT_TRY(report(t, &r, lr, tt_clock_s() - start, waited, err));
     TT_TRY(after_step(t, err));
 out:
     return st;
