@@ -1,6 +1,6 @@
 # The Debian packages that titan is built with, and how to get them. Sourced by quickstart.sh and run-tests.sh.
 titan_packages="autoconf automake pkg-config gcc make libc6-dev git openmpi-bin libopenmpi-dev libhdf5-dev libconfig-dev
-libopenblas-dev libjansson-dev libxxhash-dev libpcre2-dev"
+libopenblas-dev libjansson-dev libxxhash-dev libpcre2-dev zlib1g-dev libzstd-dev"
 
 # install_packages PACKAGE…: those that are missing, as root; on a system without dpkg configure says what is missing.
 install_packages() {

@@ -21,6 +21,8 @@ only mpi.h src/world/boot_mpi.c src/comm/comm_mpi.c
 only libconfig.h src/base/config.c
 only hdf5.h src/ckpt/hdf5_file.c
 only pcre2.h src/data/pretokenize_regex.c
+only zlib.h src/data/text_gzip.c
+only zstd.h src/data/text_zstd.c
 check "libraries never exit" "$(grep -rnE '(^|[^a-zA-Z_])_?exit *\(' --include='*.c' src kernels | grep -vE '^src/titan_[a-z]*\.c:')"
 check "no marks of unfinished work" "$(grep -rnwE 'TODO|FIXME|XXX' --include='*.[ch]' --include='*.def' src kernels utils)"
 check "every header says why it exists" "$(find src kernels utils -name '*.h' | while read -r f; do

@@ -29,8 +29,9 @@ t --training.dataset_path="$work/empty.txt"
 check "empty data" refused 74 "training.dataset_path: all files found are empty (1, the first is $work/empty.txt); put text into \
 them"
 t --training.dataset_path="$work/no*.txt"
-check "no data" refused 74 "training.dataset_path=$work/no*.txt: no file matches $work/no*.txt; put text files (one document \
-each) there, or give a file, a folder of .txt files or a pattern such as data/*.txt"
+check "no data" says "training.dataset_path: no file matches $work/no*.txt; the folder $work holds "
+check "no data: what to give" says "; give text files, a folder of them, or a pattern such as data/*.jsonl.gz"
+check "no data: exit code" [ $rc = 74 ]
 echo short >"$work/short.txt"
 t --training.dataset_path="$work/short.txt"
 check "sequence too long for the data" refused 74 "training.seq_len=32: sequence too long for the data: a row needs 33 tokens, \
@@ -39,8 +40,19 @@ t --model.vocab_size=100
 check "more ids than the model has rows" refused 74 "the tokenizer \"byte\" marks documents with the ids 256 and 257, but the \
 model's vocabulary has 100 rows; use a vocabulary of at least 258"
 run "$train" --model.tokenizer_path=byte --job.dump_folder="$work/out"
-check "no data configured" refused 78 "training.dataset = \"c4_test\" has no files: titan downloads nothing; set \
-training.dataset_path to a text file, a folder of .txt files or a pattern"
+check "no data configured" refused 78 "training.dataset = \"c4_test\" has no files: titan downloads nothing; put a file data.json of \
+JSON lines with a field \"text\" into the folder tests/assets/c4_test here, or set training.dataset_path to a file, a folder of .txt \
+or .jsonl files, a pattern, or token shards"
+run "$train" --model.tokenizer_path=byte --job.dump_folder="$work/out" --training.dataset=c4_tets
+check "a data set that is nearly known" refused 78 "training.dataset = \"c4_tets\" has no files (did you mean \"c4_test\"?): titan \
+downloads nothing; set training.dataset_path to a file, a folder of .txt or .jsonl files, a pattern, or token shards"
+t --training.dataset_path="$work/data" --training.dataset_mixture="1 $work/data"
+check "a path and a mixture" refused 78 "training.dataset_path (command line) and training.dataset_mixture (command line) are both \
+set; keep one of them"
+t --training.dataset_path=-
+check "standard input is no data set" [ $rc = 74 ]
+t --training.dataset_path="$work/short.txt" --training.seq_len=4 --training.steps=1 --checkpoint.no_enable
+check "too little data for one batch" says "titan: warning: too little data for one batch: a step takes 8 rows, the data has 1, so"
 
 # --- model, batch and mesh ---
 t --training.seq_len=128
@@ -191,9 +203,25 @@ g --temperature=1 --seed=2
 check "another seed differs" [ "$(cmp -s "$out" "$work/one" || echo differs)" = differs ]
 g --top-k=1 --temperature=1 --seed=5
 check "the likeliest one is greedy" cmp -s "$out" "$work/greedy"
+g --top-p=1e-6 --temperature=1 --seed=5
+check "a tiny top-p is greedy" cmp -s "$out" "$work/greedy"
+printf line >"$work/prompt"
+run "$generate" "$work/other/checkpoint" --max-tokens=20 --threads=1 <"$work/prompt"
+check "the prompt may come from standard input" cmp -s "$out" "$work/greedy"
+g --logprobs=2
+check "--logprobs: the prompt, a line for each token, the whole" [ "$(wc -l <"$out")" = 22 ]
+check "the prompt's ids" says '{"prompt":"line","prompt_ids":[256,108,105,110,101]}'
+check "the first of the two likeliest is the greedy one" [ "$(sed -n 2p "$out" | sed 's/,"top.*//')" = \
+    "$(sed -n 2p "$out" | sed 's/.*"top":\[//; s/},.*//')" ]
+check "why it ended" grep -q '"finish_reason":"length"}$' "$out"
+g --top-p=2
+check "top-p outside its range" refused 64 "--top-p=2: wants a number from 1e-09 to 1"
+run "$generate" "$work/other/checkpoint" --prompt=line --model.tokenizer_path="$top_srcdir/tests/golden/tokenizer/llama3"
+check "ids that the model does not have" [ $rc = 78 ]
+check "the remedy" says "name the model's own tokenizer with --model.hf_assets_path"
 run "$generate" "$work/nowhere"
 check "no checkpoint" refused 74 "$work/nowhere holds no complete checkpoint; name a step-N folder, or the folder that holds them \
-(<dump_folder>/checkpoint)"
+(<dump_folder>/checkpoint), or a folder with config.json and safetensors"
 run "$generate" "$work/other/checkpoint" --max-token=3
 check "unknown option" [ $rc = 64 ]
 check "did you mean" says "max-tokens"

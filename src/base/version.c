@@ -43,4 +43,7 @@ void tt_version_print(FILE *out, const char *program)
     fprintf(out, "libconfig: %s\n", TT_BUILD_CONFIG);
     fprintf(out, "jansson: %s\n", TT_BUILD_JANSSON);
     fprintf(out, "xxhash: %s\n", TT_BUILD_XXHASH);
+    fprintf(out, "pcre2: %s\n", TT_BUILD_PCRE2);
+    fprintf(out, "zlib: %s\n", TT_BUILD_ZLIB);
+    fprintf(out, "zstd: %s\n", TT_BUILD_ZSTD);
 }

@@ -1,6 +1,7 @@
 /* See tokenizer.h. */
 #include "data/tokenizer_priv.h"
 #include "base/fs.h"
+#include "data/checksum.h"
 #include "data/unicode.h"
 
 #include <stdlib.h>
@@ -85,6 +86,27 @@ int32_t tt_tokenizer_find(const tt_tokenizer *t, const char *text, size_t bytes)
 uint64_t tt_tokenizer_hash(const tt_tokenizer *t)
 {
     return t->hash;
+}
+
+tt_status tt_tokenizer_identity(const tt_tokenizer *t, unsigned char identity[16], tt_error *err)
+{
+    tt_hasher *hasher = tt_hasher_begin();
+    if (!hasher)
+        return tt_fail(err, TT_ERR_NOMEM, "no memory to hash the tokenizer \"%s\"", t->name);
+    for (int32_t id = 0; id < t->vocab; id++) {
+        size_t n = 0;
+        int special = 0;
+        const unsigned char *bytes = t->kind->token(t->self, id, &n, &special);
+        const uint64_t head = bytes ? (uint64_t)n << 1 | (special != 0) : UINT64_MAX;
+        unsigned char little[8];
+        for (int i = 0; i < 8; i++)
+            little[i] = (unsigned char)(head >> 8 * i);
+        tt_hasher_add(hasher, little, sizeof little);
+        if (bytes)
+            tt_hasher_add(hasher, bytes, n);
+    }
+    tt_hasher_end(hasher, identity);
+    return TT_OK;
 }
 
 static int around_has(const tt_tokenizer *t, int32_t id)

@@ -34,6 +34,9 @@ int32_t tt_tokenizer_eos(const tt_tokenizer *tokenizer);
 int32_t tt_tokenizer_find(const tt_tokenizer *tokenizer, const char *text, size_t bytes);
 /** A number that is the same only for the same files: tells token caches of two tokenizers apart. */
 uint64_t tt_tokenizer_hash(const tt_tokenizer *tokenizer);
+/** XXH3-128 over what each id stands for: the same for tokenizers whose ids mean the same texts, however their files are written and
+ *  wherever they cut. Token files carry it. Errors: TT_ERR_NOMEM. */
+tt_status tt_tokenizer_identity(const tt_tokenizer *tokenizer, unsigned char identity[16], tt_error *err);
 
 /** Ids of text[bytes], without BOS and EOS: *ids is malloc'd (caller frees), *n their number. Added tokens that stand in the text
  *  become their ids. What is no UTF-8 becomes U+FFFD first, one for each maximal ill-formed part (not for "byte").

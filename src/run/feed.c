@@ -1,6 +1,8 @@
 /* See feed.h. */
 #include "run/feed.h"
 
+#include <stdlib.h>
+
 static int dp_size(const tt_engine *e)
 {
     return tt_mesh_group_size(&e->program->mesh, TT_MASK_BATCH);
@@ -21,6 +23,35 @@ tt_status tt_feed_step(tt_engine *e, const tt_loader *loader, int64_t cursor, tt
         int64_t first = cursor + (m * (int64_t)dp_size(e) + me) * p->train.batch;
         st = tt_loader_get(loader, first, p->train.batch, b.tokens, b.targets, b.positions, b.doc_start, err);
     }
+    return st;
+}
+
+tt_status tt_feed_start(const tt_engine *e, const tt_loader *loader, int64_t cursor, int depth, tt_prefetch **prefetch,
+                        tt_error *err)
+{
+    const tt_program *p = e->program;
+    return tt_prefetch_start(&(tt_prefetch_opts){.loader = loader,
+                                                 .seq_len = p->train.seq_len,
+                                                 .batch = p->train.batch,
+                                                 .n_microbatches = p->n_microbatches,
+                                                 .offset = (int64_t)tt_mesh_group_rank(&p->mesh, TT_MASK_BATCH) * p->train.batch,
+                                                 .stride = (int64_t)dp_size(e) * p->train.batch,
+                                                 .step_rows = tt_feed_global_batch(e),
+                                                 .depth = depth},
+                             cursor, prefetch, err);
+}
+
+tt_status tt_feed_take(tt_engine *e, tt_prefetch *prefetch, int64_t cursor, double *waited, tt_error *err)
+{
+    const int n = e->program->n_microbatches;
+    tt_rows *rows = calloc((size_t)n, sizeof *rows);
+    TT_ASSERT(rows);
+    for (int m = 0; m < n; m++) {
+        const tt_microbatch b = tt_engine_microbatch(e, m);
+        rows[m] = (tt_rows){b.tokens, b.targets, b.positions, b.doc_start};
+    }
+    tt_status st = tt_prefetch_take(prefetch, cursor, rows, waited, err);
+    free(rows);
     return st;
 }
 

@@ -31,6 +31,8 @@ static json_t *meta_json(const tt_engine *e, const tt_train_state *s, const char
     json_t *o = json_pack("{s:I, s:I, s:I, s:I, s:s, s:o, s:s, s:s}", "step", (json_int_t)s->step, "data_cursor",
                           (json_int_t)s->cursor, "tokens_seen", (json_int_t)s->tokens, "seed", (json_int_t)s->seed,
                           "family", e->model->family->name, "mesh", mesh, "fingerprint", fingerprint, "config", config);
+    if (s->bookmark)
+        json_object_set_new(o, "data_bookmark", json_string(s->bookmark));
     free(fingerprint);
     return o;
 }
@@ -74,6 +76,9 @@ static tt_status read_meta(const tt_engine *e, const tt_ckpt *c, tt_train_state 
     TT_TRY(read_number(o, "data_cursor", c, &s->cursor, err));
     TT_TRY(read_number(o, "tokens_seen", c, &s->tokens, err));
     TT_TRY(read_number(o, "seed", c, &s->seed, err));
+    const char *mark = json_string_value(json_object_get(o, "data_bookmark"));
+    free(s->bookmark);
+    s->bookmark = mark ? strdup(mark) : NULL;
     const char *theirs = json_string_value(json_object_get(o, "fingerprint"));
     char *ours = tt_state_fingerprint(e);
     if (!theirs || strcmp(theirs, ours))

@@ -13,6 +13,7 @@ typedef struct tt_train_state {
     int64_t cursor; /* next sample of the data set */
     int64_t tokens; /* trained on so far, all ranks */
     int64_t seed;
+    char *bookmark; /* malloc'd or NULL: where the text stood (tt_loader_bookmark), so that a resume need not read it all again */
 } tt_train_state;
 
 /** Text of what the bits of a run depend on. Caller frees. */
@@ -22,7 +23,7 @@ char *tt_state_fingerprint(const tt_engine *e);
 tt_status tt_state_save(tt_world *world, tt_engine *e, const tt_ckpt_options *opts, const tt_train_state *state,
                         int optimizer, const char *config, tt_error *err);
 
-/** Load weights (and moments when `optimizer`) from an opened checkpoint, and its numbers into *state.
+/** Load weights (and moments when `optimizer`) from an opened checkpoint, and its numbers into *state (state->bookmark is freed and replaced).
  *  A checkpoint without moments gives TT_ERR_CKPT when optimizer is asked for. Collective. */
 tt_status tt_state_load(tt_engine *e, tt_ckpt *ckpt, int optimizer, tt_train_state *state, tt_error *err);
 

@@ -8,6 +8,7 @@
 #include "metrics/metrics.h"
 #include "profile/op_table.h"
 #include "profile/profiler.h"
+#include "run/data.h"
 #include "run/feed.h"
 #include "run/guard.h"
 #include "run/history.h"
@@ -29,8 +30,8 @@ struct tt_trainer {
     const tt_model *model; /* borrowed */
     tt_device *device;
     tt_engine *engine;
-    tt_tokenizer *tokenizer;
-    tt_loader *loader, *validation;
+    tt_job_data data;
+    tt_prefetch *prefetch; /* reads data.train ahead */
     tt_metrics *metrics;   /* rank 0; every rank with metrics.save_for_all_ranks */
     tt_fs_lock *lock;      /* rank 0 */
     char *checkpoint_dir, *config_text;
@@ -117,33 +118,9 @@ static void choose_seed(tt_trainer *t)
                 t->cfg->debug.seed == TT_UNSET_INT ? " (drawn; debug.seed repeats it)" : "");
 }
 
-static tt_status open_one_loader(tt_trainer *t, const char *path, const char *key, const char *name, int64_t seq_len,
-                                 tt_loader **loader, tt_error *err)
-{
-    if (!path)
-        return tt_fail(err, TT_ERR_CONFIG,
-                       "%s.dataset = \"%s\" has no files: titan downloads nothing; set %s.dataset_path to a text file, a "
-                       "folder of .txt files or a pattern",
-                       key, name, key);
-    return tt_loader_open(&(tt_loader_opts){.path = path,
-                                            .tokenizer = t->tokenizer,
-                                            .seq_len = seq_len,
-                                            .vocab = t->model->dims.vocab_size},
-                          loader, err);
-}
-
 static tt_status open_data(tt_trainer *t, tt_error *err)
 {
-    const tt_config *c = t->cfg;
-    const char *name = c->model.tokenizer_path ? c->model.tokenizer_path : c->model.hf_assets_path;
-    tt_status st = tt_tokenizer_open(name, &t->tokenizer, err);
-    if (st == TT_OK)
-        st = open_one_loader(t, c->training.dataset_path, "training", c->training.dataset, c->training.seq_len,
-                             &t->loader, err);
-    if (st == TT_OK && c->validation.enable)
-        st = open_one_loader(t, c->validation.dataset_path, "validation", c->validation.dataset, c->validation.seq_len,
-                             &t->validation, err);
-    return tt_world_agree(t->world, st, err);
+    return tt_world_agree(t->world, tt_job_data_open(t->cfg, t->model->dims.vocab_size, &t->data, err), err);
 }
 
 static double mib(size_t bytes)
@@ -182,7 +159,7 @@ static tt_status make_engine(tt_trainer *t, const tt_mesh *mesh, tt_error *err)
     if (st == TT_OK)
         st = tt_guard_same_program(t->world, t->engine->program, err);
     if (st == TT_OK && t->cfg->debug.selfcheck)
-        st = tt_selfcheck(t->world, t->engine, &opts, t->loader, t->at.seed, 0, err);
+        st = tt_selfcheck(t->world, t->engine, &opts, t->data.train, t->at.seed, 0, err);
     return st;
 }
 
@@ -204,6 +181,7 @@ tt_status tt_trainer_create(const tt_config *cfg, tt_world *world, const tt_mesh
     choose_seed(t);
     TT_TRY(make_engine(t, mesh, err));
     say_what_runs(t);
+    tt_job_data_log(cfg, &t->data, tt_feed_global_batch(t->engine));
     *trainer = t;
     t = NULL;
 out:
@@ -220,12 +198,12 @@ void tt_trainer_destroy(tt_trainer **trainer)
     tt_profiler_destroy(&t->profiler);
     tt_engine_destroy(&t->engine);
     tt_device_destroy(&t->device);
-    tt_loader_close(&t->loader);
-    tt_loader_close(&t->validation);
-    tt_tokenizer_close(&t->tokenizer);
+    tt_prefetch_stop(&t->prefetch);
+    tt_job_data_close(&t->data);
     tt_fs_unlock(&t->lock);
     free(t->checkpoint_dir);
     free(t->config_text);
+    free(t->at.bookmark);
     free(t);
     *trainer = NULL;
 }
@@ -328,13 +306,17 @@ static tt_status load_initial(tt_trainer *t, const char *path, tt_error *err)
     if (split_step_path(path, dir, sizeof dir, &step)) {
         tt_ckpt *c = NULL;
         tt_train_state theirs = t->at;
+        theirs.bookmark = NULL;
         int whole = !t->cfg->checkpoint.initial_load_model_only;
         st = tt_ckpt_open(dir, step, &c, err);
         if (st == TT_OK)
             st = tt_state_load(t->engine, c, whole, &theirs, err);
         tt_ckpt_close(&c);
-        if (st == TT_OK && whole)
+        if (st == TT_OK && whole) {
             t->at = theirs;
+            theirs.bookmark = NULL;
+        }
+        free(theirs.bookmark);
     } else {
         st = tt_engine_load_hf(t->engine, path, err);
     }
@@ -342,6 +324,19 @@ static tt_status load_initial(tt_trainer *t, const char *path, tt_error *err)
     if (st == TT_OK)
         tt_log_root(INFO, "weights from %s (%s has no checkpoint to resume from)", path, t->checkpoint_dir);
     return st;
+}
+
+/* Stand where the run goes on, and read ahead from there. */
+static tt_status start_data(tt_trainer *t, tt_error *err)
+{
+    const int depth = (int)TT_INT_OR(t->cfg->training.dataloader.prefetch_factor, 2);
+    tt_status st = TT_OK;
+    if (t->at.step < t->cfg->training.steps) {
+        st = tt_loader_seek(t->data.train, t->at.cursor, t->at.bookmark, err);
+        if (st == TT_OK)
+            st = tt_feed_start(t->engine, t->data.train, t->at.cursor, depth, &t->prefetch, err);
+    }
+    return tt_world_agree(t->world, st, err);
 }
 
 tt_status tt_trainer_restore(tt_trainer *t, tt_error *err)
@@ -368,6 +363,7 @@ tt_status tt_trainer_restore(tt_trainer *t, tt_error *err)
     if (TT_INT_OR(t->cfg->lr_scheduler.total_steps, t->cfg->training.steps) < t->cfg->training.steps)
         tt_log_root(WARN, "lr_scheduler.total_steps ends before training.steps: the rate stays at its floor, "
                     "lr_scheduler.min_lr_factor = %g of the peak", t->cfg->lr_scheduler.min_lr_factor);
+    TT_TRY(start_data(t, err));
     TT_TRY(tt_reporting_open(t->cfg, t->world, t->model, t->at.step, &t->metrics, err));
     tt_profiler_create(t->cfg, t->engine->program, t->device, t->engine->executor, t->at.step, &t->profiler);
 out:
@@ -386,6 +382,8 @@ int tt_trainer_more(tt_trainer *t)
 
 static tt_status save(tt_trainer *t, int optimizer, tt_error *err)
 {
+    free(t->at.bookmark);
+    t->at.bookmark = is_root(t) ? tt_loader_bookmark(t->data.train, t->at.cursor) : NULL;
     const tt_ckpt_options opts = {.dir = t->checkpoint_dir, .keep_latest_k = (int)t->cfg->checkpoint.keep_latest_k};
     tt_status st = tt_state_save(t->world, t->engine, &opts, &t->at, optimizer, t->config_text, err);
     if (st != TT_OK)
@@ -403,7 +401,7 @@ static int saves(const tt_trainer *t)
 static tt_status validate(tt_trainer *t, tt_error *err)
 {
     double loss, tokens, start = tt_clock_s();
-    tt_status st = tt_feed_validate(t->engine, t->validation, t->cfg->validation.steps, &loss, &tokens, err);
+    tt_status st = tt_feed_validate(t->engine, t->data.validation, t->cfg->validation.steps, &loss, &tokens, err);
     if (st == TT_OK && is_root(t)) {
         printf("validate step: %lld  loss: %8.5f  tokens: %.0f  tps: %.0f\n", (long long)t->at.step, loss, tokens,
                tokens / (tt_clock_s() - start) / tt_world_size(t->world));
@@ -414,10 +412,17 @@ static tt_status validate(tt_trainer *t, tt_error *err)
     return st;
 }
 
+/* Time in which ranks meet at a step's boundary is communication; alone there is nobody to meet. */
+static tt_time_kind meeting(const tt_trainer *t)
+{
+    return tt_world_size(t->world) > 1 ? TT_TIME_COMMUNICATION : TT_TIME_OTHER;
+}
+
 static tt_status report(tt_trainer *t, const tt_step_result *r, double lr, tt_error *err)
 {
     const int64_t freq = t->cfg->metrics.log_freq;
     double largest = r->loss_here; /* of the ranks' means: only looked up when it is shown */
+    tt_step_clock_lap(&t->clock, t->engine->executor, TT_TIME_OTHER);
     if (t->at.step % freq == 0 || t->at.step == t->first_step)
         tt_world_max_f64(t->world, &largest, 1);
     tt_metrics_values v = {.step = t->at.step,
@@ -427,7 +432,7 @@ static tt_status report(tt_trainer *t, const tt_step_result *r, double lr, tt_er
                            .lr = lr,
                            .tokens = tt_feed_global_batch(t->engine) * t->engine->program->train.seq_len,
                            .tokens_seen = t->at.tokens};
-    tt_step_clock_lap(&t->clock, t->engine->executor, TT_TIME_OTHER);
+    tt_step_clock_lap(&t->clock, t->engine->executor, meeting(t));
     v.seconds = tt_step_clock_take(&t->clock, v.time);
     return t->metrics ? tt_metrics_step(t->metrics, &v, err) : TT_OK;
 }
@@ -458,15 +463,17 @@ tt_status tt_trainer_step(tt_trainer *t, tt_error *err)
     const double lr = t->cfg->optimizer.lr * tt_lr_factor(&schedule, at);
     const int64_t rows = tt_feed_global_batch(t->engine);
     const tt_executor *ex = t->engine->executor;
-    double start = tt_clock_s();
+    double start = tt_clock_s(), waited = 0;
     tt_step_result r;
     tt_status st;
     tt_step_clock_start(&t->clock, ex);
-    tt_step_clock_lap(&t->clock, ex, TT_TIME_OTHER);
+    tt_step_clock_lap(&t->clock, ex, meeting(t));
     tt_profiler_begin(t->profiler, t->at.step + 1);
-    TT_TRY(tt_feed_step(t->engine, t->loader, t->at.cursor, err));
+    st = tt_feed_take(t->engine, t->prefetch, t->at.cursor, &waited, err);
     tt_step_clock_lap(&t->clock, ex, TT_TIME_DATA);
     tt_profiler_fed(t->profiler);
+    TT_TRY(tt_world_agree(t->world, st, err));
+    tt_step_clock_lap(&t->clock, ex, meeting(t));
     if (t->cfg->debug.profile && t->at.step + 1 == t->first_step + 1)
         tt_executor_profile(t->engine->executor, 1); /* from the second step on: the first one touches its memory */
     TT_TRY(tt_engine_step(t->engine, t->at.step + 1, lr, 1, &r, err));
