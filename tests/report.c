@@ -104,7 +104,7 @@ static void errors(void)
              dir, path);
     is_str(err.text, want, "its text");
     is_int(tt_runlog_read("no/such.jsonl", &run, &err), TT_ERR_IO, "no such file");
-    is_str(err.text, "cannot open no/such.jsonl: No such file or directory", "its text");
+    is_str(err.text, "cannot open no/such.jsonl: No such file or directory; check the path", "its text");
     tt_fs_write(path, "{]\n{\"step\": 1}", 14, &err);
     is_int(tt_runlog_read(path, &run, &err), TT_ERR_IO, "nothing whole");
     snprintf(want, sizeof want, "%s has no whole line with a step (1 broken, the last one torn): a run writes the first one after step 1",

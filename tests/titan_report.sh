@@ -10,7 +10,7 @@ mkdir empty
 run "$report" empty
 check "a folder without metrics" fails 74 "empty has no metrics: looked for empty/metrics.jsonl; give the job.dump_folder of a run that has begun, or its metrics file"
 run "$report" nowhere
-check "no such folder" fails 74 "cannot open nowhere: No such file or directory"
+check "no such folder" fails 74 "cannot open nowhere: No such file or directory; check the path"
 run "$report"
 check "no run" [ $rc = 64 ]
 run "$report" --x=hours empty

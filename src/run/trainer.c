@@ -2,6 +2,7 @@
 #include "run/trainer.h"
 
 #include "base/clock.h"
+#include "base/closest.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/signals.h"
@@ -320,7 +321,7 @@ static tt_status load_initial(tt_trainer *t, const char *path, tt_error *err)
     } else {
         st = tt_engine_load_hf(t->engine, path, err);
     }
-    st = tt_world_agree(t->world, st, err);
+    st = tt_world_agree(t->world, tt_closest_hint(err, st, path), err);
     if (st == TT_OK)
         tt_log_root(INFO, "weights from %s (%s has no checkpoint to resume from)", path, t->checkpoint_dir);
     return st;
