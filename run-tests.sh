@@ -15,7 +15,7 @@ passed=0 failed=0 skipped=0
 
 . build-aux/packages.sh
 # shellcheck disable=SC2154
-test_packages() { install_packages $titan_packages mandoc hdf5-tools bible-kjv chromium; }
+test_packages() { install_packages $titan_packages mandoc hdf5-tools bible-kjv chromium python3-venv; }
 
 count() { # word, file: the sum over automake's summaries in the log
     sed -n "s/^# $1: *\([0-9][0-9]*\)$/\1/p" "$2" | awk '{ n += $1 } END { print n + 0 }'
@@ -52,8 +52,18 @@ sanitized() { (configured "$build/sanitized" --enable-werror --enable-sanitizer=
 distchecked() { (cd "$build/plain" && make -j "$jobs" distcheck); }
 slow() { (cd "$build/plain" && make check-long SEED="$seed" SAMPLE="$sample"); }
 
+# TensorBoard's own reader, from PyPI where that can be reached; else its test skips and says so.
+reader() {
+    if [ -z "${TITAN_PYTHON:-}" ] && python3 -m venv "$build/reader" && "$build/reader/bin/pip" -q install --timeout 10 --retries 1 tensorboard; then
+        TITAN_PYTHON=$build/reader/bin/python
+        export TITAN_PYTHON
+    fi >"$build/reader.log" 2>&1
+    echo "== TensorBoard's reader: ${TITAN_PYTHON:-not available ($build/reader.log)}"
+}
+
 mkdir -p "$build"
 if part "packages" "$build/packages.log" test_packages && part "autoreconf" "$build/autoreconf.log" autoreconf -fi; then
+    reader
     if part "build and check" "$build/plain.log" plain; then
         part "distcheck" "$build/distcheck.log" distchecked
         echo "== slow tests: SEED=$seed SAMPLE=$sample"

@@ -31,8 +31,14 @@ head -n 22 lines | sed 's/"grad_norm": [^,]*/"grad_norm": 0.5/' >"$evil/metrics.
 printf 'optimizer = {\n    lr = 0.1;  # a.cfg:1\n};\n' >a/config.cfg
 printf 'optimizer = {\n    lr = 0.2;  # command line\n};\n' >"$evil/config.cfg"
 run "$report" a "$evil" -o page.html
-check "a page of two runs" [ $rc = 0 ]
+made=$rc
 dom page.html
+if ! grep -q '<html' dom.html; then # it is there but cannot run (no libraries, or shut in where it cannot read the file)
+    sed 's/^/# /' browser.log >&2
+    echo "1..0 # SKIP $browser does not show a page"
+    exit 0
+fi
+check "a page of two runs" [ "$made" = 0 ]
 check "the browser draws it to its end" [ "$rc $(grep -c '<body data-ready=' "$out")" = "0 1" ]
 other='b <img src=x> &amp; &quot;ü&quot;'
 check "loss: 29 points and a gap" curve a loss_metrics/global_avg_loss 29 9.9 7 30

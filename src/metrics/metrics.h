@@ -25,9 +25,10 @@ typedef struct tt_metrics_opts {
 
 /* What a step's time is spent on. All kinds together are the step's end-to-end time. */
 typedef enum tt_time_kind {
-    TT_TIME_DATA,             /* waiting for data */
+    TT_TIME_DATA,             /* waiting for data, and copying it */
     TT_TIME_FORWARD_BACKWARD, /* computing them */
-    TT_TIME_COMMUNICATION,    /* beginning communications and waiting for them; what ran beside compute is not here */
+    TT_TIME_COMMUNICATION,    /* beginning communications and waiting for them (not what ran beside compute), and
+                                 for the other ranks at the step's boundary */
     TT_TIME_OPTIMIZER,        /* norm, clipping, update */
     TT_TIME_CHECKPOINT,       /* saving, of the steps before */
     TT_TIME_VALIDATION,       /* validating, of the steps before */

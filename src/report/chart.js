@@ -213,7 +213,9 @@ class Chart {
     const box = this.svg.getBoundingClientRect(), at = e.clientX - box.left;
     if (at < this.plot.left - 5 || at > this.plot.right + 5) { this.unpoint(); return; }
     const x = this.unx(at), found = [];
-    for (const l of this.lines) if (l.shown && l.shown.length) found.push([l, nearest(l.shown, x)]);
+    const far = (this.scale.x1 - this.scale.x0) * 0.02; // a run that ended before says nothing here
+    for (const l of this.lines)
+      if (l.shown && l.shown.length && x < l.shown[l.shown.length - 1].x + far && x > l.shown[0].x - far) found.push([l, nearest(l.shown, x)]);
     if (!found.length) return;
     const main = found.reduce((a, b) => Math.abs(b[1].x - x) < Math.abs(a[1].x - x) ? b : a)[1].x;
     this.cursor.replaceChildren();

@@ -413,10 +413,17 @@ static tt_status validate(tt_trainer *t, tt_error *err)
     return st;
 }
 
+/* Time in which ranks meet at a step's boundary is communication; alone there is nobody to meet. */
+static tt_time_kind meeting(const tt_trainer *t)
+{
+    return tt_world_size(t->world) > 1 ? TT_TIME_COMMUNICATION : TT_TIME_OTHER;
+}
+
 static tt_status report(tt_trainer *t, const tt_step_result *r, double lr, tt_error *err)
 {
     const int64_t freq = t->cfg->metrics.log_freq;
     double largest = r->loss_here; /* of the ranks' means: only looked up when it is shown */
+    tt_step_clock_lap(&t->clock, t->engine->executor, TT_TIME_OTHER);
     if (t->at.step % freq == 0 || t->at.step == t->first_step)
         tt_world_max_f64(t->world, &largest, 1);
     tt_metrics_values v = {.step = t->at.step,
@@ -426,7 +433,7 @@ static tt_status report(tt_trainer *t, const tt_step_result *r, double lr, tt_er
                            .lr = lr,
                            .tokens = tt_feed_global_batch(t->engine) * t->engine->program->train.seq_len,
                            .tokens_seen = t->at.tokens};
-    tt_step_clock_lap(&t->clock, t->engine->executor, TT_TIME_OTHER);
+    tt_step_clock_lap(&t->clock, t->engine->executor, meeting(t));
     v.seconds = tt_step_clock_take(&t->clock, v.time);
     return t->metrics ? tt_metrics_step(t->metrics, &v, err) : TT_OK;
 }
@@ -461,12 +468,13 @@ tt_status tt_trainer_step(tt_trainer *t, tt_error *err)
     tt_step_result r;
     tt_status st;
     tt_step_clock_start(&t->clock, ex);
-    tt_step_clock_lap(&t->clock, ex, TT_TIME_OTHER);
+    tt_step_clock_lap(&t->clock, ex, meeting(t));
     tt_profiler_begin(t->profiler, t->at.step + 1);
     st = tt_feed_take(t->engine, t->prefetch, t->at.cursor, &waited, err);
     tt_step_clock_lap(&t->clock, ex, TT_TIME_DATA);
-    TT_TRY(tt_world_agree(t->world, st, err));
     tt_profiler_fed(t->profiler);
+    TT_TRY(tt_world_agree(t->world, st, err));
+    tt_step_clock_lap(&t->clock, ex, meeting(t));
     if (t->cfg->debug.profile && t->at.step + 1 == t->first_step + 1)
         tt_executor_profile(t->engine->executor, 1); /* from the second step on: the first one touches its memory */
     TT_TRY(tt_engine_step(t->engine, t->at.step + 1, lr, 1, &r, err));
