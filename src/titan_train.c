@@ -9,7 +9,7 @@
 static const char usage[] =
     "usage: titan-train CONFIG [--section.key=value ...]\n"
     "       titan-train --help | --version | --print-config CONFIG\n\n"
-    "CONFIG is a file, or the name of an installed config such as llama3_8b.\n\nKeys:\n";
+    "CONFIG is a file (libconfig text, or TOML when it ends in .toml), or the name of an installed config such as llama3_8b.\n\nKeys:\n";
 
 static void say(void *ctx, const char *text)
 {
@@ -37,6 +37,7 @@ int main(int argc, char **argv)
         goto out;
     TT_TRY(tt_world_open(&world, &err));
     TT_TRY(tt_config_check_built(cfg, &err));
+    tt_config_each_renamed(cfg, say, NULL);
     tt_config_each_ignored(cfg, say, NULL);
     TT_TRY(tt_job_mesh(cfg, tt_world_size(world), tt_world_rank(world), tt_world_local_size(world), &mesh, &err));
     TT_TRY(tt_job_model(cfg, &model, &err));

@@ -14,10 +14,10 @@ static void test_errors(void)
     tt_error err = {0};
     char *data = (char *)1;
     is_int(tt_fs_read("no/such/file", &data, NULL, &err), TT_ERR_IO, "a missing file");
-    is_str(err.text, "cannot open no/such/file: No such file or directory", "is named");
+    is_str(err.text, "cannot open no/such/file: No such file or directory; check the path", "is named");
     ok(data == NULL, "and gives no data");
     is_int(tt_fs_read(".", &data, NULL, &err), TT_ERR_IO, "a folder is not a file");
-    is_str(err.text, "cannot read .: Is a directory", "and says so");
+    is_str(err.text, "cannot read .: Is a directory; give a file", "and says so");
     is_int(tt_fs_write("no/such/file", "x", 1, &err), TT_ERR_IO, "writing into a missing folder");
     ok(strncmp(err.text, "cannot create no/such/file.tmp.", 31) == 0, "names the file: %s", err.text);
     is_int(tt_fs_write("/dev/full/x", "x", 1, &err), TT_ERR_IO, "writing below a file");
@@ -43,7 +43,7 @@ static void test_files(void)
     ok(size == 7 && memcmp(data, "one\0two", 8) == 0, "the same bytes and a NUL");
     free(data);
     is_int(tt_fs_mkdirs("a/f/d", &err), TT_ERR_IO, "a file in the way");
-    is_str(err.text, "cannot make folder a/f: Not a directory", "is named");
+    is_str(err.text, "cannot make folder a/f: Not a directory; check the path", "is named");
     is_int(tt_fs_read("/proc/self/status", &data, &size, &err), TT_OK, "a file that says it has no size");
     ok(size > 100, "is read all the same");
     free(data);

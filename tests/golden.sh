@@ -55,7 +55,20 @@ check "the same weights in shards train alike" [ "$sharded" = \
 from "$hf" "$@" --training.steps=4
 check "a checkpoint of the run itself comes first" says "titan: checkpoint.initial_load_path is not used: \
 $work/hf/checkpoint already has step-3"
+check "the way to start over is named" grep -q 'resumed from .*step-3 .*; to start over, use another job.dump_folder' "$out"
+rm "$work/hf/checkpoint"/step-*/COMMITTED
+from "$hf" "$@"
+check "with a step only that was never finished, the published weights are taken" says "titan: weights from $hf \
+($work/hf/checkpoint has no checkpoint to resume from)"
+check "from the first step on" grep -q '^step: *1 ' "$out"
 rm -rf "$work/hf"
+mkdir -p "$work/hf/checkpoint"
+from "$hf" "$@"
+check "with an empty checkpoint folder too" says "titan: weights from $hf ($work/hf/checkpoint has no checkpoint to resume from)"
+rm -rf "$work/hf"
+ln -s "$hf" "$work/single"
+from "$work/singel" "$@"
+check "a mistyped folder of weights" says "; did you mean $work/single?"
 for one in dim:32:64 n_layers:2:3 n_heads:4:8 n_kv_heads:2:4 ffn_dim:64:96 vocab_size:320:258 norm_eps:1e-05:1e-06 \
     rope_theta:500000:10000 rope_scaling_factor:8:4 rope_low_freq_factor:1:2 rope_high_freq_factor:4:5 \
     rope_original_max_position:32:64 tie_embeddings:0:1; do

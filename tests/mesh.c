@@ -16,8 +16,8 @@ static void test_errors(void)
         {{1, 1, -1, 1, 3}, 8, "mesh pp 1 x dp_replicate 1 x dp_shard -1 x cp 1 x tp 3: the product of the degrees other than "
                               "dp_shard is 3, which does not divide the 8 ranks of this job; choose degrees whose product is one "
                               "of 1, 2, 4, 8, or start another number of ranks"},
-        {{1, 0, -1, 1, 1}, 8, "mesh degree dp_replicate = 0; degrees are at least 1, and one of them may be -1 (fill)"},
-        {{1, -1, -1, 1, 1}, 8, "mesh degree dp_shard = -1; degrees are at least 1, and one of them may be -1 (fill)"},
+        {{1, 0, -1, 1, 1}, 8, "mesh degree dp_replicate = 0; use 1 or more, or -1 for one of them (fill)"},
+        {{1, -1, -1, 1, 1}, 8, "mesh degree dp_shard = -1; use 1 or more, or -1 for one of them (fill)"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tt_error err = {0};

@@ -23,6 +23,61 @@ printf '%s\n' '@include "tiny.cfg"' 'training = { seqlen = 3; };' >"$work/typo.c
 run "$train" "$work/typo.cfg"
 check "unknown key in a file" refused 78 "$work/typo.cfg:2: unknown key 'training.seqlen'; did you mean 'training.seq_len'?"
 
+run "$train" llama3_8bb --print-config
+check "a mistyped name of an installed config" refused 78 "cannot find config 'llama3_8bb': no such file, and no installed config \
+of that name; did you mean 'llama3_8b'?"
+cp "$tiny" "$work/mine.cfg"
+run "$train" "$work/mien.cfg"
+check "a mistyped config file" refused 78 "cannot find config '$work/mien.cfg': no such file, and no installed config of that \
+name; did you mean '$work/mine.cfg'?"
+t --model.tokenizer_path="$work/mine.cgf"
+check "a mistyped tokenizer" says "; did you mean $work/mine.cfg?"
+t --training.dataset_path="$work/daat"
+check "mistyped data" says "did you mean $work/data?"
+
+# --- TOML, names of other versions ---
+cat >"$work/tiny.toml" <<EOF
+[job]
+dump_folder = "$work/toml"
+custom_config_module = ""
+[model]
+flavor = "debugmodel"
+dim = 32
+n_layers = 2
+n_heads = 4
+n_kv_heads = 2
+multiple_of = 16
+vocab_size = 258
+tokenizer_path = "byte"
+[training]
+num_tokens_per_microbatch_per_dp_rank = 64 # 2 sequences
+num_tokens_per_train_step = 256
+max_context_length = 32
+warmup_steps = 2
+steps = 2
+mixed_precision_param = "float32"
+dataset_path = "$work/data"
+[parallelism]
+pipeline_parallel_schedule = "Interleaved1F1B" # means nothing without a pipeline
+[device]
+threads = 1
+EOF
+run "$train" "$work/tiny.toml" --training.seed=7
+check "a TOML file trains" [ $rc = 0 ]
+check "tokens are sequences" says "step: 8 sequences x 32 tokens = 256 tokens (4 accumulated microbatches)"
+check "an older name is told" says "$work/tiny.toml:17: training.warmup_steps is now lr_scheduler.warmup_steps"
+check "also one of the command line" says "command line: training.seed is now debug.seed"
+check "once" [ "$(grep -c 'is now' "$out")" = 2 ]
+run "$train" "$work/tiny.toml" --training.num_tokens_per_train_step=288
+check "tokens that do not fit the microbatches" refused 78 "training.global_batch_size = 9 (command line (from \
+training.num_tokens_per_train_step)) does not fit training.local_batch_size = 2 ($work/tiny.toml:14 (from \
+training.num_tokens_per_microbatch_per_dp_rank)): the global batch is a whole number of local batches; change one of them"
+"$train" --print-config "$work/tiny.toml" >"$work/toml.cfg"
+"$train" --print-config "$work/toml.cfg" >"$work/again.cfg"
+sed 's/  *#.*//' "$work/toml.cfg" | grep -v config_file >"$work/p1"
+sed 's/  *#.*//' "$work/again.cfg" | grep -v config_file >"$work/p2"
+check "its printed config reads back identical" cmp -s "$work/p1" "$work/p2"
+
 # --- data ---
 : >"$work/empty.txt"
 t --training.dataset_path="$work/empty.txt"
@@ -64,7 +119,8 @@ check "global batch" refused 78 "training.global_batch_size = 9 (command line) d
 t --model.flavor=9B
 check "unknown size" refused 78 "model.flavor = \"9B\" is not a size of llama3; use debugmodel, 1B, 3B, 8B, 70B or 405B"
 t --model.name=llama5
-check "unknown family" refused 78 "model.name = \"llama5\" is not a family that is built in; use \"llama3\""
+check "unknown family" refused 78 "model.name = \"llama5\" is not a family that is built in; use \"llama3\"; did you \
+mean \"llama3\"?"
 t --model.dim=30
 check "heads that do not divide" refused 78 "model.dim=30 is not divisible by model.n_heads=4 ($tiny:2); choose one that \
 divides, or set model.head_dim"

@@ -167,7 +167,7 @@ static void shards(const tt_tokenizer *t)
            "its words");
     ok(tt_shard_create(at("c.tok"), &(tt_shard_info){.token_bytes = 2, .vocab = 65536}, &w, &err) == TT_OK, "65536 fit");
     ok(tt_shard_add(w, (int32_t[]){1, 65535}, 2, &err) == TT_OK && tt_shard_add(w, (int32_t[]){1, 65536}, 2, &err) == TT_ERR_DATA, "an id beyond");
-    is_str(words(&err), "writing c.tok: token 3 has id 65536, but the vocabulary has 65536; nothing is written", "its words");
+    is_str(words(&err), "writing c.tok: token 3 has id 65536, but the vocabulary has 65536; nothing is written: use the tokenizer of that vocabulary", "its words");
     tt_shard_writer_close(&w);
     char command[500];
     snprintf(command, sizeof command, "test -z \"$(ls '%s' | grep c.tok)\"", dir);
@@ -287,11 +287,11 @@ static void plain_files(void)
     refuse("c.bin", NULL, "c.bin ends inside its header of 1024 bytes (llm.c), after 8; it is cut off: get it again");
     put("c.bin", narrow, 7);
     refuse("c.bin", NULL, "c.bin has 7 bytes, which is no multiple of 2, the width of an id (a raw file without a header); it is cut off or no file "
-           "of tokens");
+           "of tokens: get it again");
     put("c.bin", narrow, 6);
     refuse("c.bin", &(tt_token_opts){.token_bytes = 4}, "c.bin has 6 bytes, which is no multiple of 4, the width of an id (a raw file without a "
-           "header); it is cut off or no file of tokens");
-    refuse("none.bin", NULL, "cannot open none.bin: No such file or directory");
+           "header); it is cut off or no file of tokens: get it again");
+    refuse("none.bin", NULL, "cannot open none.bin: No such file or directory; check the path");
     put("c.dat", narrow, 6);
     refuse("c.dat", NULL, "c.dat is no file of tokens that titan knows: a titan shard, an .idx and .bin of Megatron, a .bin of llm.c or of nanoGPT; "
            "make one with titan-tokenize shards");
@@ -372,7 +372,7 @@ static void megatron_codes(void)
     refuse("m.bin", NULL, "m.bin: token 2 has id -1, but the vocabulary has 2147483647; it was made with another tokenizer, or its ids are not the 2 "
            "bytes wide that they are read as: use the model and tokenizer that belong to it, or tokenize again");
     put_index("m.idx", 6, 1, (int32_t[]){3}, (int64_t[]){0}, 2, (int64_t[]){0, 1});
-    refuse("m.bin", NULL, "m.idx says dtype code 6 (Megatron), which is no kind of ids; there are 1 u8, 2 i8, 3 i16, 4 i32, 5 i64, 8 u16");
+    refuse("m.bin", NULL, "m.idx says dtype code 6 (Megatron), which is no kind of ids; get files with one of 1 u8, 2 i8, 3 i16, 4 i32, 5 i64, 8 u16");
     put_index("m.idx", 8, 1, (int32_t[]){3}, (int64_t[]){2}, 2, (int64_t[]){0, 1});
     refuse("m.bin", NULL, "m.idx: sequence 0 has 3 tokens of 2 bytes at byte 2, which do not lie in the 6 bytes of m.bin; the pair does not belong "
            "together, or one is cut off: get both again");

@@ -59,15 +59,15 @@ static void refusals(void)
     refused("t.json", "{\"a\":\"\\ud800\"}", TT_ERR_DATA,
             "%s: at byte 12 there is an escape that JSON does not have, or half a pair of surrogates" DAMAGED);
     refused("t.json", "{\"a\":\"\xff\"}", TT_ERR_DATA, "%s: at byte 6 there is a string that is not UTF-8" DAMAGED);
-    refused("t.json", "{}", TT_ERR_DATA, "%s has no \"model\"; it is no tokenizer.json");
+    refused("t.json", "{}", TT_ERR_DATA, "%s has no \"model\"; it is no tokenizer.json: give one");
     refused("t.json", "{\"model\":{\"type\":\"BPE\",\"vocab\":{}}}", TT_ERR_DATA, "%s: its model has no merges; titan reads byte-level BPE only");
     refused("t.json", "{\"model\":{\"type\":\"Unigram\",\"vocab\":[]}}", TT_ERR_DATA, "%s: a model of type \"Unigram\"" NOT_ONE);
     refused("t.json", "{\"model\":{\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]}}", TT_ERR_DATA,
-            "the tokens \"a\" and \"b\" both have the id 0; each needs its own");
+            "the tokens \"a\" and \"b\" both have the id 0; each needs its own: download the tokenizer again");
     refused("t.json", "{\"model\":{\"vocab\":{\"a\":0,\"a\":1},\"merges\":[]}}", TT_ERR_DATA,
-            "the ids 0 and 1 are the same token; a token may be listed once");
+            "the ids 0 and 1 are the same token; a token may be listed once: download the tokenizer again");
     refused("t.json", "{\"model\":{\"vocab\":{\"a\":99999999},\"merges\":[]}}", TT_ERR_DATA,
-            "token \"a\" has id 99999999; ids go from 0 to 16777215");
+            "token \"a\" has id 99999999; ids go from 0 to 16777215: download the tokenizer again");
     refused("t.json", "{\"model\":{\"vocab\":{\"a\":0.5},\"merges\":[]}}", TT_ERR_DATA,
             "%s: at byte 5 there should be an id (a whole number that is not too large)" DAMAGED);
     refused("t.json", MODEL(""), TT_ERR_DATA, "%s: (without ByteLevel) the pre_tokenizer null" NOT_ONE);

@@ -9,6 +9,7 @@
 #include "plan/report.h"
 #include "run/job.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -153,7 +154,8 @@ static tt_status print_all(const tt_program *p, const tt_model *model, const req
         tt_program_print(p, stdout, &(tt_print_opts){.unfolded = r->unfolded, .offsets = r->offsets});
     }
     if (fflush(stdout) || ferror(stdout))
-        return tt_fail(err, TT_ERR_IO, "cannot write the plan to the standard output; is the disk full?");
+        return tt_fail(err, TT_ERR_IO, "cannot write the plan to the standard output: %s; free space or choose another place",
+                       strerror(errno));
     if (!fits)
         return tt_fail(err, TT_ERR_NOMEM, "the plan needs %.2f GiB on rank %d but --limit allows %.2f; the report says what to "
                        "change", (double)tt_program_arena_bytes(p) / (1 << 30), p->mesh.rank,
@@ -179,6 +181,7 @@ int main(int argc, char **argv)
     if (answered(cfg, options))
         goto out;
     TT_TRY(read_request(options, &r, &err));
+    tt_config_each_renamed(cfg, say, NULL);
     tt_config_each_unbuilt(cfg, say, NULL);
     TT_TRY(tt_job_model(cfg, &model, &err));
     TT_TRY(tt_job_mesh(cfg, (int)r.world, (int)r.rank, (int)r.per_node, &mesh, &err));

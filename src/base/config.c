@@ -3,7 +3,7 @@
  * libconfig 1.5 wraps integers beyond 32 bits, refuses a byte order mark and 1_000, and seeks @include in the working
  * folder. So the text is prepared first, line for line (line numbers stay right): the mark is dropped, numbers are
  * rewritten, and includes outside of groups are read as files of their own, before the values of the including file. */
-#include "base/config_table.h"
+#include "base/config_value.h"
 
 #include "base/fs.h"
 
@@ -110,7 +110,7 @@ static tt_status include_file(tt_config *cfg, const source *src, const prepared 
     if (!path)
         st = tt_fail(err, TT_ERR_NOMEM, "no memory to read %s", src->path);
     else if (inner.depth > DEEPEST_INCLUDE)
-        st = tt_fail(err, TT_ERR_CONFIG, "%s:%d: includes are nested more than %d deep; does a file include itself?", src->path,
+        st = tt_fail(err, TT_ERR_CONFIG, "%s:%d: includes are nested more than %d deep; take out the @include by which a file includes itself", src->path,
                      p->line, DEEPEST_INCLUDE);
     else if ((st = read_source(cfg, &inner, err)) == TT_ERR_IO)
         tt_fail_context(err, TT_ERR_CONFIG, "%s:%d: @include", src->path, p->line), st = TT_ERR_CONFIG;
@@ -161,98 +161,60 @@ static void origin_of(const source *src, const config_setting_t *s, char *text, 
     snprintf(text, room, "%s:%u", src->path, config_setting_source_line(s));
 }
 
-/* "wants X but has Y": the value as it was written. */
-static tt_status wrong_type(const char *origin, int key, const config_setting_t *s, tt_error *err)
+/* A double as people write it, when that is exact. */
+static void write_double(double x, char *text, size_t room)
 {
-    static const char *const kind[] = {[CONFIG_TYPE_NONE] = "nothing",    [CONFIG_TYPE_GROUP] = "a group { … }",
-                                       [CONFIG_TYPE_INT] = "an integer",  [CONFIG_TYPE_INT64] = "an integer",
-                                       [CONFIG_TYPE_FLOAT] = "a number with a point", [CONFIG_TYPE_STRING] = "a text in quotes",
-                                       [CONFIG_TYPE_BOOL] = "true or false", [CONFIG_TYPE_ARRAY] = "a list",
-                                       [CONFIG_TYPE_LIST] = "a list"};
-    return tt_config_bad_value(origin, key, kind[config_setting_type(s)], "is of another type", err);
+    snprintf(text, room, "%.15g", x);
+    if (strtod(text, NULL) != x)
+        snprintf(text, room, "%.17g", x);
 }
 
-static tt_status put_setting_list(tt_config *cfg, int key, const config_setting_t *s, const char *origin, tt_error *err)
+static tt_status value_of(const config_setting_t *s, tt_config_value *v, tt_error *err)
 {
-    int n = config_setting_length(s);
-    char **items = calloc((size_t)n + 1, sizeof *items);
-    tt_status st = items ? TT_OK : tt_fail(err, TT_ERR_NOMEM, "no memory for the config");
-    for (int i = 0; st == TT_OK && i < n; i++) {
-        items[i] = (char *)config_setting_get_string_elem(s, i);
-        if (!items[i])
-            st = wrong_type(origin, key, config_setting_get_elem(s, (unsigned)i), err);
-    }
-    if (st == TT_OK)
-        st = tt_config_put_list(cfg, key, items, n, origin, err);
-    free(items);
-    return st;
-}
-
-/* ( ["a", "b"], ["c"] ) as the items "a,b" and "c". */
-static tt_status put_setting_lists(tt_config *cfg, int key, const config_setting_t *s, const char *origin, tt_error *err)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return tt_fail(err, TT_ERR_NOMEM, "no memory for the config");
+    char number[64];
+    const char *text = number;
     tt_status st = TT_OK;
-    for (int i = 0; st == TT_OK && i < config_setting_length(s); i++) {
-        const config_setting_t *inner = config_setting_get_elem(s, (unsigned)i);
-        if (!config_setting_is_array(inner) && !config_setting_is_list(inner))
-            st = wrong_type(origin, key, inner, err);
-        for (int j = 0; st == TT_OK && j < config_setting_length(inner); j++) {
-            const char *member = config_setting_get_string_elem(inner, j);
-            if (!member)
-                st = wrong_type(origin, key, config_setting_get_elem(inner, (unsigned)j), err);
-            else
-                fprintf(out, "%s%s", j ? "," : i ? ";" : "", member);
-        }
-    }
-    fclose(out);
-    if (st == TT_OK)
-        st = tt_config_put_text(cfg, key, text, origin, err);
-    free(text);
-    return st;
-}
-
-static tt_status put_setting(tt_config *cfg, int key, const config_setting_t *s, const char *origin, tt_error *err)
-{
-    tt_key_type want = tt_config_key(key)->type;
-    int is_bool = want == TT_KEY_BOOL || want == TT_KEY_OPT_BOOL, is_float = want == TT_KEY_FLOAT || want == TT_KEY_OPT_FLOAT;
-    int is_int = want == TT_KEY_INT || want == TT_KEY_OPT_INT, is_list = want == TT_KEY_LIST || want == TT_KEY_LISTS;
-    char text[64];
     switch (config_setting_type(s)) {
     case CONFIG_TYPE_INT:
     case CONFIG_TYPE_INT64:
-        if (!is_int && !is_float)
-            break;
-        snprintf(text, sizeof text, "%lld", config_setting_get_int64(s));
-        return tt_config_put_text(cfg, key, text, origin, err);
+        v->kind = TT_VALUE_INT;
+        snprintf(number, sizeof number, "%lld", config_setting_get_int64(s));
+        break;
     case CONFIG_TYPE_FLOAT:
-        if (!is_float)
-            break;
-        snprintf(text, sizeof text, "%.15g", config_setting_get_float(s)); /* as people write it, when that is exact */
-        if (strtod(text, NULL) != config_setting_get_float(s))
-            snprintf(text, sizeof text, "%.17g", config_setting_get_float(s));
-        return tt_config_put_text(cfg, key, text, origin, err);
+        v->kind = TT_VALUE_FLOAT;
+        write_double(config_setting_get_float(s), number, sizeof number);
+        break;
     case CONFIG_TYPE_BOOL:
-        if (!is_bool)
-            break;
-        return tt_config_put_text(cfg, key, config_setting_get_bool(s) ? "true" : "false", origin, err);
+        v->kind = TT_VALUE_BOOL;
+        text = config_setting_get_bool(s) ? "true" : "false";
+        break;
     case CONFIG_TYPE_STRING:
-        if (is_int || is_float || is_bool || is_list)
-            break;
-        return tt_config_put_text(cfg, key, config_setting_get_string(s), origin, err);
+        v->kind = TT_VALUE_TEXT;
+        text = config_setting_get_string(s);
+        break;
     case CONFIG_TYPE_ARRAY:
     case CONFIG_TYPE_LIST:
-        if (!is_list)
-            break;
-        return want == TT_KEY_LIST ? put_setting_list(cfg, key, s, origin, err) : put_setting_lists(cfg, key, s, origin, err);
+        st = tt_config_value_list(v, config_setting_length(s), err);
+        for (int i = 0; st == TT_OK && i < v->n; i++)
+            st = value_of(config_setting_get_elem(s, (unsigned)i), &v->items[i], err);
+        return st;
     default:
-        break;
+        v->kind = TT_VALUE_GROUP;
+        return TT_OK;
     }
-    return wrong_type(origin, key, s, err);
+    v->text = strdup(text);
+    return v->text ? TT_OK : tt_fail(err, TT_ERR_NOMEM, "no memory for the config's %s; free some", config_setting_name(s));
+}
+
+static tt_status put_setting(tt_config *cfg, const tt_config_name *name, const config_setting_t *s, const char *origin,
+                             tt_error *err)
+{
+    tt_config_value v = {0};
+    tt_status st = value_of(s, &v, err);
+    if (st == TT_OK)
+        st = tt_config_put_named(cfg, name, &v, origin, err);
+    tt_config_value_free(&v);
+    return st;
 }
 
 static tt_status put_group(tt_config *cfg, const source *src, const config_setting_t *group, const char *prefix, tt_error *err)
@@ -263,12 +225,12 @@ static tt_status put_group(tt_config *cfg, const source *src, const config_setti
         char name[256], origin[PATH_MAX + 32];
         snprintf(name, sizeof name, "%s%s%s", prefix, *prefix ? "." : "", config_setting_name(s));
         origin_of(src, s, origin, sizeof origin);
-        int key = tt_config_find_key(name);
-        if (key >= 0)
-            st = put_setting(cfg, key, s, origin, err);
+        tt_config_name found;
+        if (tt_config_find_name(name, &found))
+            st = put_setting(cfg, &found, s, origin, err);
         else if (!config_setting_is_group(s))
             st = tt_config_unknown(origin, name, 0, err);
-        else if (tt_config_is_section(name))
+        else if (tt_config_is_any_section(name))
             st = put_group(cfg, src, s, name, err);
         else
             st = tt_config_unknown(origin, name, 1, err);
@@ -290,6 +252,12 @@ static tt_status parse(tt_config *cfg, const source *src, const char *text, tt_e
     return st;
 }
 
+static int is_toml(const char *path)
+{
+    size_t n = strlen(path);
+    return n > 5 && strcmp(path + n - 5, ".toml") == 0;
+}
+
 static tt_status read_source(tt_config *cfg, const source *src, tt_error *err)
 {
     tt_status st;
@@ -297,6 +265,10 @@ static tt_status read_source(tt_config *cfg, const source *src, tt_error *err)
     size_t size = 0, ready_size = 0;
     prepared p = {.line = 1};
     TT_TRY(tt_fs_read(src->path, &text, &size, err));
+    if (is_toml(src->path)) {
+        st = tt_config_read_toml(cfg, src->path, text, size, err);
+        goto out;
+    }
     if (strlen(text) != size) {
         st = tt_fail(err, TT_ERR_CONFIG, "%s: is not a text (a zero byte at offset %zu); give a config file", src->path, strlen(text));
         goto out;

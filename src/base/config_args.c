@@ -1,5 +1,5 @@
 /* A program's arguments to a checked config: which file, which overrides, and the relations between keys. */
-#include "base/config_table.h"
+#include "base/config_value.h"
 
 #include "base/closest.h"
 #include "base/fs.h"
@@ -59,7 +59,7 @@ static void closest_in_folder(const char *folder, const char *name, char *meant,
 /* A path that exists, else an installed config of that name. */
 static tt_status find_file(const char *name, char *path, size_t room, tt_error *err)
 {
-    char folder[PATH_MAX], meant[256] = "";
+    char folder[PATH_MAX], meant[PATH_MAX] = "";
     snprintf(path, room, "%s", name);
     if (tt_fs_exists(name) && !tt_fs_is_dir(name))
         return TT_OK;
@@ -67,14 +67,14 @@ static tt_status find_file(const char *name, char *path, size_t room, tt_error *
         if (!config_folder(i, folder, sizeof folder))
             continue;
         size_t len = strlen(name);
-        int has_suffix = len > 4 && strcmp(name + len - 4, ".cfg") == 0;
+        int has_suffix = (len > 4 && strcmp(name + len - 4, ".cfg") == 0) || (len > 5 && strcmp(name + len - 5, ".toml") == 0);
         if ((size_t)snprintf(path, room, "%s/%s%s", folder, name, has_suffix ? "" : ".cfg") < room && tt_fs_exists(path))
             return TT_OK;
         closest_in_folder(folder, name, meant, sizeof meant);
     }
     if (tt_fs_is_dir(name))
         return tt_fail(err, TT_ERR_CONFIG, "cannot read config '%s': it is a folder; give a file in it", name);
-    if (*meant)
+    if (*meant || tt_closest_path(name, meant, sizeof meant))
         return tt_fail(err, TT_ERR_CONFIG, "cannot find config '%s': no such file, and no installed config of that name;"
                        " did you mean '%s'?", name, meant);
     return tt_fail(err, TT_ERR_CONFIG, "cannot find config '%s': no such file, and no installed config of that name;"
@@ -83,22 +83,19 @@ static tt_status find_file(const char *name, char *path, size_t room, tt_error *
 
 /* What one argument "--section.key…" asks for. */
 typedef struct override {
-    int key;
+    tt_config_name name;
     const char *value; /* NULL: taken from the next argument */
 } override;
 
-/* "--section.no_key" of a boolean: the key's index, or -1. */
-static int find_negated(const char *name)
+/* "--section.no_key" of a boolean: 1 and the key it negates. */
+static int find_negated(const char *name, tt_config_name *found)
 {
     char plain[256];
     const char *dot = strrchr(name, '.');
     if (!dot || (strncmp(dot + 1, "no_", 3) != 0 && strncmp(dot + 1, "no-", 3) != 0) || strlen(name) >= sizeof plain)
-        return -1;
+        return 0;
     snprintf(plain, sizeof plain, "%.*s%s", (int)(dot + 1 - name), name, dot + 4);
-    int key = tt_config_find_key(plain);
-    if (key < 0 || (tt_config_key(key)->type != TT_KEY_BOOL && tt_config_key(key)->type != TT_KEY_OPT_BOOL))
-        return -1;
-    return key;
+    return tt_config_find_name(plain, found) && found->is_flag;
 }
 
 static tt_status parse_override(const char *arg, override *o, tt_error *err)
@@ -109,21 +106,26 @@ static tt_status parse_override(const char *arg, override *o, tt_error *err)
     if (len >= sizeof name)
         return tt_fail(err, TT_ERR_USAGE, "the option %.60s… is too long; --help lists all keys", arg);
     snprintf(name, sizeof name, "%.*s", (int)len, arg);
-    o->key = tt_config_find_key(name + 2);
     o->value = equals ? equals + 1 : NULL;
-    if (o->key < 0 && (o->key = find_negated(name + 2)) >= 0) {
-        if (equals)
-            return tt_fail(err, TT_ERR_USAGE, "%s takes no value: it means false", name);
-        o->value = "false";
+    if (!tt_config_find_name(name + 2, &o->name)) {
+        if (find_negated(name + 2, &o->name)) {
+            if (equals)
+                return tt_fail(err, TT_ERR_USAGE, "%s takes no value: it means false; write it alone", name);
+            o->value = "false";
+        } else if (!strchr(name, '.')) {
+            return tt_fail(err, TT_ERR_USAGE, "unknown option %s; keys are written --section.key=value, --help lists them", name);
+        } else {
+            return tt_config_unknown(COMMAND_LINE, name + 2, 0, err);
+        }
     }
-    if (o->key < 0 && !strchr(name, '.'))
-        return tt_fail(err, TT_ERR_USAGE, "unknown option %s; keys are written --section.key=value, --help lists them", name);
-    if (o->key < 0)
-        return tt_config_unknown(COMMAND_LINE, name + 2, 0, err);
-    int is_bool = tt_config_key(o->key)->type == TT_KEY_BOOL || tt_config_key(o->key)->type == TT_KEY_OPT_BOOL;
-    if (!o->value && is_bool)
+    if (!o->value && o->name.is_flag)
         o->value = "true";
     return TT_OK;
+}
+
+static int is_request(const char *arg)
+{
+    return strcmp(arg, "--print-config") == 0 || strcmp(arg, "--print_config") == 0;
 }
 
 /* What the arguments say, before the file is read: the file's name and the request. Overrides are only checked. */
@@ -138,7 +140,7 @@ static tt_status scan(int argc, char **argv, const char **file, tt_request *requ
             *request = TT_HELP_MDOC;
         } else if (strcmp(a, "--version") == 0) {
             *request = TT_VERSION;
-        } else if (strcmp(a, "--print-config") == 0 || strcmp(a, "--print_config") == 0) {
+        } else if (is_request(a)) {
             *request = TT_PRINT_CONFIG;
         } else if (strncmp(a, "--", 2) == 0 && a[2]) {
             tt_status st = parse_override(a, &o, err);
@@ -147,7 +149,7 @@ static tt_status scan(int argc, char **argv, const char **file, tt_request *requ
             if (!o.value && i + 1 >= argc)
                 return tt_fail(err, TT_ERR_USAGE, "%s needs a value; write %s=VALUE", a, a);
             const char *value = o.value ? o.value : argv[++i];
-            if (strcmp(tt_config_key(o.key)->name, "job.config_file") == 0)
+            if (strcmp(o.name.given, "job.config_file") == 0)
                 *file = value;
         } else if (*a == '-') {
             return tt_fail(err, TT_ERR_USAGE, "unknown option %s; keys are written --section.key=value, --help lists them", a);
@@ -168,11 +170,13 @@ static tt_status apply_overrides(tt_config *cfg, int argc, char **argv, tt_error
     tt_status st = TT_OK;
     for (int i = 1; st == TT_OK && i < argc; i++) {
         override o;
-        if (strncmp(argv[i], "--", 2) != 0 || !strchr(argv[i], '.'))
+        if (strncmp(argv[i], "--", 2) != 0 || is_request(argv[i]))
             continue;
         st = parse_override(argv[i], &o, err);
-        if (st == TT_OK)
-            st = tt_config_put_text(cfg, o.key, o.value ? o.value : argv[++i], COMMAND_LINE, err);
+        if (st != TT_OK)
+            break;
+        tt_config_value word = {.kind = TT_VALUE_WORD, .text = (char *)(o.value ? o.value : argv[++i])};
+        st = tt_config_put_named(cfg, &o.name, &word, COMMAND_LINE, err);
     }
     return st;
 }
@@ -196,6 +200,7 @@ tt_status tt_config_from_args(int argc, char **argv, tt_config **cfg, tt_error *
     TT_TRY(apply_overrides(*cfg, argc, argv, err));
     if (file)
         TT_TRY(tt_config_set(*cfg, "job.config_file", path, COMMAND_LINE, err));
+    TT_TRY(tt_config_resolve_batch(*cfg, err));
     TT_TRY(tt_config_check(*cfg, err));
     return TT_OK;
 out:
@@ -208,7 +213,7 @@ static tt_status no_fit(const tt_config *cfg, const char *a, const char *b, cons
 {
     int i = tt_config_find_key(a), j = tt_config_find_key(b);
     char *x = tt_config_value_text(cfg, i), *y = tt_config_value_text(cfg, j);
-    tt_status st = tt_fail(err, TT_ERR_CONFIG, "%s = %s (%s) does not fit %s = %s (%s): %s", a, x ? x : "unset",
+    tt_status st = tt_fail(err, TT_ERR_CONFIG, "%s = %s (%s) does not fit %s = %s (%s): %s; change one of them", a, x ? x : "unset",
                            tt_config_origin_of(cfg, i), b, y ? y : "unset", tt_config_origin_of(cfg, j), rule);
     free(x);
     free(y);
@@ -220,10 +225,10 @@ tt_status tt_config_check(const tt_config *cfg, tt_error *err)
     int64_t global = cfg->training.global_batch_size, local = cfg->training.local_batch_size;
     if (global > 0 && global % local != 0)
         return no_fit(cfg, "training.global_batch_size", "training.local_batch_size",
-                      "the global batch is a whole number of local batches; change one of them", err);
+                      "the global batch is a whole number of local batches", err);
     if (cfg->profiling.profile_freq < cfg->profiling.profiler_warmup + cfg->profiling.profiler_active)
         return no_fit(cfg, "profiling.profile_freq", "profiling.profiler_warmup",
-                      "a cycle holds the warmup and the active steps; raise profile_freq", err);
+                      "a cycle holds the warmup and the active steps", err);
     if (cfg->parallelism.expert_tensor_parallel_degree != 1 &&
         cfg->parallelism.expert_tensor_parallel_degree != cfg->parallelism.tensor_parallel_degree)
         return no_fit(cfg, "parallelism.expert_tensor_parallel_degree", "parallelism.tensor_parallel_degree",

@@ -1,4 +1,4 @@
-/* The config as text: one value, the whole file, --help, the manual's list, and what is refused or without effect. */
+/* The config as text: one value, the whole file, --help, the manual's list. */
 #include "base/config_table.h"
 #include "base/version.h"
 
@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A libconfig string: quotes, backslashes and control characters escaped. */
-static void put_quoted(FILE *out, const char *text)
+/* A libconfig string of n bytes: quotes, backslashes and control characters escaped. */
+static void put_quoted(FILE *out, const char *text, size_t n)
 {
     fputc('"', out);
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+    for (const unsigned char *c = (const unsigned char *)text; n > 0; c++, n--) {
         if (*c == '"' || *c == '\\')
             fprintf(out, "\\%c", *c);
         else if (*c == '\n')
@@ -47,7 +47,7 @@ static void put_list(FILE *out, const tt_strings *list)
     fputc('[', out);
     for (int j = 0; j < list->n; j++) {
         fputs(j ? ", " : "", out);
-        put_quoted(out, list->items[j]);
+        put_quoted(out, list->items[j], strlen(list->items[j]));
     }
     fputc(']', out);
 }
@@ -60,7 +60,8 @@ static void put_lists(FILE *out, const tt_strings *list)
         fputs(j ? ", [" : "[", out);
         for (const char *at = list->items[j]; *at;) {
             size_t len = strcspn(at, ",");
-            fprintf(out, "%s\"%.*s\"", at == list->items[j] ? "" : ", ", (int)len, at);
+            fputs(at == list->items[j] ? "" : ", ", out);
+            put_quoted(out, at, len);
             at += len + (at[len] == ',');
         }
         fputc(']', out);
@@ -101,7 +102,7 @@ static int put_value(FILE *out, const tt_config *cfg, int i)
     default:
         if (!*(char *const *)at)
             return 0;
-        put_quoted(out, *(char *const *)at);
+        put_quoted(out, *(char *const *)at, strlen(*(char *const *)at));
         return 1;
     }
 }
@@ -165,6 +166,14 @@ static int section_depth(const char *path)
     return depth;
 }
 
+/* A file's name may hold anything; a comment ends with its line. */
+static void put_comment(FILE *out, const char *text)
+{
+    fputs("  # ", out);
+    for (; *text; text++)
+        fputc((unsigned char)*text < 32 ? '?' : *text, out);
+}
+
 void tt_config_dump(const tt_config *cfg, FILE *out)
 {
     const char *open = "";
@@ -181,73 +190,16 @@ void tt_config_dump(const tt_config *cfg, FILE *out)
         else
             fprintf(out, "%*s# %s is unset", indent, "", k->key);
         if (strcmp(origin, "default") != 0)
-            fprintf(out, "  # %s", origin);
+            put_comment(out, origin);
         fputc('\n', out);
         free(value);
     }
     move_to_section(out, open, "");
 }
 
-static void say_key(const tt_config *cfg, int i, const tt_config *defaults, char *text, size_t room)
-{
-    const tt_key *k = tt_config_key(i);
-    char *value = tt_config_value_text(cfg, i), *usual = tt_config_value_text(defaults, i);
-    const char *shown = value ? value : "(unset)";
-    if (k->status == TT_KEY_LATER)
-        snprintf(text, room, "%s: %s = %s asks for what this version does not have: %s; %s %s", tt_config_origin_of(cfg, i),
-                 k->name, shown, k->note, usual ? "use" : "leave it", usual ? usual : "unset");
-    else
-        snprintf(text, room, "%s: %s = %s has no effect: %s", tt_config_origin_of(cfg, i), k->name, shown, k->note);
-    free(value);
-    free(usual);
-}
-
-static int each_with_status(const tt_config *cfg, tt_key_status status, void (*say)(void *ctx, const char *text), void *ctx)
-{
-    char text[1024];
-    int found = 0;
-    tt_config *defaults = NULL;
-    if (tt_config_create(&defaults, NULL) != TT_OK)
-        return 0;
-    for (int i = 0; i < tt_config_n_keys(); i++) {
-        if (tt_config_key(i)->status != status || tt_config_same(cfg, defaults, i))
-            continue;
-        found++;
-        say_key(cfg, i, defaults, text, sizeof text);
-        say(ctx, text);
-    }
-    tt_config_destroy(&defaults);
-    return found;
-}
-
-int tt_config_each_unbuilt(const tt_config *cfg, void (*say)(void *ctx, const char *text), void *ctx)
-{
-    return each_with_status(cfg, TT_KEY_LATER, say, ctx);
-}
-
-int tt_config_each_ignored(const tt_config *cfg, void (*say)(void *ctx, const char *text), void *ctx)
-{
-    return each_with_status(cfg, TT_KEY_IGNORED, say, ctx);
-}
-
-static void keep_first(void *ctx, const char *text)
-{
-    tt_error *err = ctx;
-    if (err->code == TT_OK)
-        tt_fail(err, TT_ERR_CONFIG, "%s", text);
-}
-
-tt_status tt_config_check_built(const tt_config *cfg, tt_error *err)
-{
-    tt_error first = {0};
-    if (tt_config_each_unbuilt(cfg, keep_first, &first) == 0)
-        return TT_OK;
-    return tt_fail(err, TT_ERR_CONFIG, "%s", first.text);
-}
-
 static const char *status_text(const tt_key *k)
 {
-    static const char *const text[] = {"", " Refused: not in this version.", " No effect."};
+    static const char *const text[] = {"", " Refused: not in this version.", " Refused: makes no sense here.", " No effect."};
     return text[k->status];
 }
 
@@ -283,6 +235,8 @@ static void put_mdoc(FILE *out, const char *text)
 
 void tt_config_help_mdoc(FILE *out)
 {
+    static const char *const explain[] = {"", "Another value is refused; not in this version: ",
+                                          "Another value is refused; it makes no sense here: ", "No effect: "};
     for (int s = 0; s < tt_config_n_sections(); s++) {
         int items = 0;
         for (int i = 0; i < tt_config_n_keys(); i++) {
@@ -302,7 +256,7 @@ void tt_config_help_mdoc(FILE *out)
             fputs(").\n", out);
             if (k->status == TT_KEY_BUILT)
                 continue;
-            fputs(k->status == TT_KEY_LATER ? "Another value is refused; not in this version: " : "No effect: ", out);
+            fputs(explain[k->status], out);
             put_mdoc(out, k->note);
             fputs(".\n", out);
         }

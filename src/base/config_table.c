@@ -2,6 +2,7 @@
 #include "base/config_table.h"
 
 #include "base/closest.h"
+#include "base/config_value.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -25,33 +26,13 @@ static const tt_section sections[] = {
 #include "base/config_table.def"
 };
 
-/* Names that older configs use, and what became of them. */
-static const struct {
-    const char *old, *now;
-} renamed[] = {
-    {"training.batch_size", "training.local_batch_size"},
-    {"training.seed", "debug.seed"},
-    {"training.deterministic", "debug.deterministic"},
-    {"training.warmup_steps", "lr_scheduler.warmup_steps"},
-    {"training.compile", "compile.enable"},
-    {"training.tensor_parallel_degree", "parallelism.tensor_parallel_degree"},
-    {"training.data_parallel_degree", "parallelism.data_parallel_shard_degree"},
-    {"training.data_parallel_shard_degree", "parallelism.data_parallel_shard_degree"},
-    {"training.data_parallel_replicate_degree", "parallelism.data_parallel_replicate_degree"},
-    {"training.max_context_length", "training.seq_len"},
-    {"training.grad_norm_clipping", "training.max_norm"},
-    {"checkpoint.enable_checkpoint", "checkpoint.enable"},
-    {"experimental.pipeline_parallel_degree", "parallelism.pipeline_parallel_degree"},
-    {"experimental.context_parallel_degree", "parallelism.context_parallel_degree"},
-    {"model.tokenizer", "model.tokenizer_path"},
-};
-
 #define N_KEYS ((int)(sizeof keys / sizeof keys[0]))
 #define N_SECTIONS ((int)(sizeof sections / sizeof sections[0]))
-#define N_RENAMED (sizeof renamed / sizeof renamed[0])
 
 struct tt_config_origins {
     char *of[sizeof keys / sizeof keys[0]]; /* owned; NULL = default */
+    char **notes;                           /* owned; names of other versions that were used */
+    int n_notes;
 };
 
 int tt_config_n_keys(void)
@@ -114,12 +95,9 @@ static const char *nth_section(void *ctx, int i)
     return sections[i].path;
 }
 
-/* The key that was meant: renamed, mistyped, or right in a wrong section. */
+/* The key that was meant: right in a wrong section, or mistyped. */
 static const char *meant_key(const char *name)
 {
-    for (size_t i = 0; i < N_RENAMED; i++)
-        if (strcmp(renamed[i].old, name) == 0)
-            return renamed[i].now;
     const char *last = strrchr(name, '.');
     for (int i = 0; last && i < N_KEYS; i++)
         if (strcmp(keys[i].key, last + 1) == 0)
@@ -138,113 +116,38 @@ tt_status tt_config_unknown(const char *origin, const char *name, int is_section
     return tt_fail(err, TT_ERR_CONFIG, "%s: unknown %s '%s'; --help lists all keys", origin, kind, name);
 }
 
-static int is_number(const tt_key *k)
-{
-    return k->type >= TT_KEY_INT && k->type <= TT_KEY_OPT_FLOAT;
-}
-
-/* One alternative of a range: "a", "a..b", "a..", ">a", "a..<b". */
-typedef struct range {
-    double low, high;
-    int above, below; /* exclusive ends */
-} range;
-
-/* strtod would take the first point of "1..": so up to ".." or "|". */
-static double range_end(const char *text, const char **end)
-{
-    char number[32] = "";
-    size_t n = 0;
-    while (text[n] && text[n] != '|' && strncmp(text + n, "..", 2) != 0 && n < sizeof number - 1)
-        n++;
-    memcpy(number, text, n);
-    *end = text + n;
-    return strtod(number, NULL);
-}
-
-static const char *parse_range(const char *text, range *r)
-{
-    const char *end;
-    *r = (range){.high = INFINITY, .above = *text == '>'};
-    r->low = range_end(text + r->above, &end);
-    if (strncmp(end, "..", 2) == 0) {
-        end += 2;
-        r->below = *end == '<';
-        end += r->below;
-        if (*end && *end != '|')
-            r->high = range_end(end, &end);
-    } else if (!r->above) {
-        r->high = r->low;
-    }
-    return *end == '|' ? end + 1 : NULL;
-}
-
-static int in_range(const char *allowed, double x)
-{
-    if (!*allowed)
-        return 1;
-    for (const char *at = allowed; at;) {
-        range r;
-        at = parse_range(at, &r);
-        if ((r.above ? x > r.low : x >= r.low) && (r.below ? x < r.high : x <= r.high))
-            return 1;
-    }
-    return 0;
-}
-
-static size_t describe_range(const char *allowed, char *text, size_t room)
-{
-    size_t n = 0;
-    for (const char *at = allowed; at && n < room;) {
-        range r;
-        const char *rest = parse_range(at, &r);
-        const char *sep = at == allowed ? "" : " or ";
-        if (r.above)
-            n += (size_t)snprintf(text + n, room - n, "%sabove %g", sep, r.low);
-        else if (isinf(r.high))
-            n += (size_t)snprintf(text + n, room - n, "%s%g or more", sep, r.low);
-        else if (r.low == r.high)
-            n += (size_t)snprintf(text + n, room - n, "%s%g", sep, r.low);
-        else
-            n += (size_t)snprintf(text + n, room - n, "%s%g to %s%g", sep, r.low, r.below ? "below " : "", r.high);
-        at = rest;
-    }
-    return n;
-}
-
-/* "a|b|c" as "a, b or c". */
-static void describe_words(const char *allowed, char *text, size_t room)
-{
-    size_t n = 0;
-    for (const char *at = allowed; *at && n + 8 < room;) {
-        size_t len = strcspn(at, "|");
-        const char *sep = at == allowed ? "" : at[len] ? ", " : " or ";
-        n += (size_t)snprintf(text + n, room - n, "%s%.*s", sep, (int)len, at);
-        at += len + (at[len] == '|');
-    }
-}
-
-void tt_config_describe_allowed(int i, char *text, size_t room)
-{
-    const tt_key *k = &keys[i];
-    static const char *const kind[] = {"true or false", "true or false", "an integer", "an integer", "a number",
-                                       "a number",      "a text",        "a text",     "",           "a list of texts",
-                                       "a list of lists of texts"};
-    if (k->type == TT_KEY_ENUM) {
-        describe_words(k->allowed, text, room);
-        return;
-    }
-    size_t n = (size_t)snprintf(text, room, "%s", kind[k->type]);
-    if (is_number(k) && *k->allowed && n + 3 < room) {
-        n += (size_t)snprintf(text + n, room - n, ", ");
-        describe_range(k->allowed, text + n, room - n);
-    }
-}
-
 tt_status tt_config_bad_value(const char *origin, int i, const char *value, const char *problem, tt_error *err)
 {
     char allowed[256];
     tt_config_describe_allowed(i, allowed, sizeof allowed);
-    return tt_fail(err, TT_ERR_CONFIG, "%s: %s = %s %s; allowed: %s", origin, keys[i].name, value, problem, allowed);
+    return tt_fail(err, TT_ERR_CONFIG, "%s: %s = %s %s%s allowed: %s", origin, keys[i].name, value, problem,
+                   problem[strlen(problem) - 1] == '?' ? "" : ";", allowed);
+}
+
+/* The words of an ENUM, one by one. */
+static const char *nth_word(void *ctx, int i)
+{
+    const char *at = ctx;
+    for (; i > 0; i--)
+        at += strlen(at) + 1;
+    return at;
+}
+
+static tt_status not_a_choice(const char *origin, int i, const char *text, tt_error *err)
+{
+    char problem[160] = "is not a choice", words[256], quoted[160];
+    int n = 1;
+    snprintf(words, sizeof words, "%s", keys[i].allowed);
+    for (char *c = words; *c; c++)
+        if (*c == '|') {
+            *c = '\0';
+            n++;
+            }
+    const char *meant = tt_closest(text, nth_word, words, n);
+    if (meant)
+        snprintf(problem, sizeof problem, "is not a choice; did you mean \"%s\"?", meant);
+    snprintf(quoted, sizeof quoted, "\"%s\"", text);
+    return tt_config_bad_value(origin, i, quoted, problem, err);
 }
 
 static tt_status no_memory(tt_error *err)
@@ -330,16 +233,6 @@ static tt_status put_list_text(tt_config *cfg, int i, const char *text, const ch
     return st;
 }
 
-static int parse_bool(const char *text)
-{
-    static const char *const words[][2] = {{"false", "true"}, {"no", "yes"}, {"0", "1"}, {"off", "on"}};
-    for (size_t w = 0; w < sizeof words / sizeof words[0]; w++)
-        for (int b = 0; b < 2; b++)
-            if (strcmp(text, words[w][b]) == 0)
-                return b;
-    return -1;
-}
-
 /* Decimal, 0x hexadecimal, underscores between digits. Returns 0, or -1 when it is no 64-bit integer. */
 static int parse_int(const char *text, int64_t *out)
 {
@@ -355,24 +248,12 @@ static int parse_int(const char *text, int64_t *out)
     return *text == '_' || *text == ' ' || end == digits || *end || errno ? -1 : 0;
 }
 
-static int in_words(const char *allowed, const char *word)
-{
-    size_t n = strlen(word);
-    for (const char *at = allowed; *at;) {
-        size_t len = strcspn(at, "|");
-        if (len == n && memcmp(at, word, n) == 0)
-            return 1;
-        at += len + (at[len] == '|');
-    }
-    return 0;
-}
-
 static tt_status put_int(tt_config *cfg, int i, const char *text, const char *origin, tt_error *err)
 {
     int64_t x;
     if (parse_int(text, &x) != 0)
         return tt_config_bad_value(origin, i, text, "is not a 64-bit integer", err);
-    if (!in_range(keys[i].allowed, (double)x) || x == TT_UNSET_INT)
+    if (!tt_config_in_range(keys[i].allowed, (double)x) || x == TT_UNSET_INT)
         return tt_config_bad_value(origin, i, text, "is out of range", err);
     *(int64_t *)field(cfg, i) = x;
     return TT_OK;
@@ -384,7 +265,7 @@ static tt_status put_float(tt_config *cfg, int i, const char *text, const char *
     double x = strtod(text, &end);
     if (end == text || *end || isspace((unsigned char)*text))
         return tt_config_bad_value(origin, i, text, "is not a number", err);
-    if (!isfinite(x) || !in_range(keys[i].allowed, x))
+    if (!isfinite(x) || !tt_config_in_range(keys[i].allowed, x))
         return tt_config_bad_value(origin, i, text, "is out of range", err);
     *(double *)field(cfg, i) = x;
     return TT_OK;
@@ -392,11 +273,8 @@ static tt_status put_float(tt_config *cfg, int i, const char *text, const char *
 
 static tt_status put_string(tt_config *cfg, int i, const char *text, const char *origin, tt_error *err)
 {
-    char quoted[160];
-    if (keys[i].type == TT_KEY_ENUM && !in_words(keys[i].allowed, text)) {
-        snprintf(quoted, sizeof quoted, "\"%s\"", text);
-        return tt_config_bad_value(origin, i, quoted, "is not a choice", err);
-    }
+    if (keys[i].type == TT_KEY_ENUM && !tt_config_in_words(keys[i].allowed, text))
+        return not_a_choice(origin, i, text, err);
     char *copy = strdup(text);
     if (!copy)
         return no_memory(err);
@@ -407,17 +285,35 @@ static tt_status put_string(tt_config *cfg, int i, const char *text, const char 
 
 static tt_status put_bool(tt_config *cfg, int i, const char *text, const char *origin, tt_error *err)
 {
-    int b = parse_bool(text);
+    int b = tt_config_parse_bool(text);
     if (b < 0)
         return tt_config_bad_value(origin, i, text, "is not a truth value", err);
     *(int *)field(cfg, i) = b;
     return TT_OK;
 }
 
+static void put_unset(tt_config *cfg, int i)
+{
+    if (keys[i].type == TT_KEY_OPT_BOOL) {
+        *(int *)field(cfg, i) = TT_UNSET_BOOL;
+    } else if (keys[i].type == TT_KEY_OPT_INT) {
+        *(int64_t *)field(cfg, i) = TT_UNSET_INT;
+    } else if (keys[i].type == TT_KEY_OPT_FLOAT) {
+        *(double *)field(cfg, i) = NAN;
+    } else {
+        free(*(char **)field(cfg, i));
+        *(char **)field(cfg, i) = NULL;
+    }
+}
+
 tt_status tt_config_put_text(tt_config *cfg, int i, const char *text, const char *origin, tt_error *err)
 {
     const char *from = origin ? origin : "default";
     tt_status st;
+    if (tt_config_may_be_unset(i) && tt_config_is_unset_word(text)) {
+        put_unset(cfg, i);
+        return set_origin(cfg, i, origin, err);
+    }
     switch (keys[i].type) {
     case TT_KEY_BOOL:
     case TT_KEY_OPT_BOOL:
@@ -440,24 +336,9 @@ tt_status tt_config_put_text(tt_config *cfg, int i, const char *text, const char
     return st == TT_OK ? set_origin(cfg, i, origin, err) : st;
 }
 
-/* Optional keys start unset; the others from their default text. */
 static tt_status put_default(tt_config *cfg, int i, tt_error *err)
 {
-    switch (keys[i].type) {
-    case TT_KEY_OPT_BOOL:
-        *(int *)field(cfg, i) = TT_UNSET_BOOL;
-        return TT_OK;
-    case TT_KEY_OPT_INT:
-        *(int64_t *)field(cfg, i) = TT_UNSET_INT;
-        return TT_OK;
-    case TT_KEY_OPT_FLOAT:
-        *(double *)field(cfg, i) = NAN;
-        return TT_OK;
-    case TT_KEY_OPT_STR:
-        return TT_OK;
-    default:
-        return tt_config_put_text(cfg, i, keys[i].default_text, NULL, err);
-    }
+    return tt_config_put_text(cfg, i, tt_config_may_be_unset(i) ? "" : keys[i].default_text, NULL, err);
 }
 
 tt_status tt_config_create(tt_config **cfg, tt_error *err)
@@ -485,15 +366,41 @@ void tt_config_destroy(tt_config **cfg)
         if ((*cfg)->origins)
             free((*cfg)->origins->of[i]);
     }
+    for (int i = 0; (*cfg)->origins && i < (*cfg)->origins->n_notes; i++)
+        free((*cfg)->origins->notes[i]);
+    if ((*cfg)->origins)
+        free((*cfg)->origins->notes);
     free((*cfg)->origins);
     free(*cfg);
     *cfg = NULL;
 }
 
+tt_status tt_config_note(tt_config *cfg, const char *text, tt_error *err)
+{
+    struct tt_config_origins *o = cfg->origins;
+    char **notes = realloc(o->notes, ((size_t)o->n_notes + 1) * sizeof *notes);
+    if (!notes)
+        return no_memory(err);
+    o->notes = notes;
+    notes[o->n_notes] = strdup(text);
+    if (!notes[o->n_notes])
+        return no_memory(err);
+    o->n_notes++;
+    return TT_OK;
+}
+
+int tt_config_each_renamed(const tt_config *cfg, void (*say)(void *ctx, const char *text), void *ctx)
+{
+    for (int i = 0; i < cfg->origins->n_notes; i++)
+        say(ctx, cfg->origins->notes[i]);
+    return cfg->origins->n_notes;
+}
+
 tt_status tt_config_set(tt_config *cfg, const char *name, const char *text, const char *origin, tt_error *err)
 {
-    int i = tt_config_find_key(name);
-    if (i < 0)
+    tt_config_name found;
+    if (!tt_config_find_name(name, &found))
         return tt_config_unknown(origin, name, 0, err);
-    return tt_config_put_text(cfg, i, text, origin, err);
+    tt_config_value word = {.kind = TT_VALUE_WORD, .text = (char *)text};
+    return tt_config_put_named(cfg, &found, &word, origin, err);
 }

@@ -5,6 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What to change is the same for all texts of two kinds, so it stands here once. Empty when the text says it itself. */
+static const char *remedy_of(tt_status code, const char *text)
+{
+    if (code == TT_ERR_NOMEM && !strchr(text, ';'))
+        return "; give the job more memory, or run fewer ranks on a node";
+    if (code == TT_ERR_INTERNAL && !strstr(text, "report"))
+        return "; this is a fault of titan: please report it with this text and the configuration";
+    return "";
+}
+
 tt_status tt_fail_at(tt_error *err, tt_status code, const char *file, int line, const char *format, ...)
 {
     if (err) {
@@ -13,6 +23,9 @@ tt_status tt_fail_at(tt_error *err, tt_status code, const char *file, int line, 
         va_start(ap, format);
         vsnprintf(text, sizeof text, format, ap);
         va_end(ap);
+        size_t n = strlen(text);
+        if (strcmp(format, "%s") != 0) /* else a text that is passed on and has its remedy */
+            snprintf(text + n, sizeof text - n, "%s", remedy_of(code, text));
         err->code = code;
         err->file = file;
         err->line = line;
@@ -38,6 +51,22 @@ tt_status tt_fail_context(tt_error *err, tt_status code, const char *format, ...
         }
         text[at] = 0;
         memcpy(err->text, text, sizeof text);
+        err->code = code;
+    }
+    return code;
+}
+
+tt_status tt_fail_remedy(tt_error *err, tt_status code, const char *format, ...)
+{
+    if (err) {
+        size_t n = strlen(err->text);
+        va_list ap;
+        va_start(ap, format);
+        if (n + 3 < sizeof err->text) {
+            memcpy(err->text + n, "; ", 3);
+            vsnprintf(err->text + n + 2, sizeof err->text - n - 2, format, ap);
+        }
+        va_end(ap);
         err->code = code;
     }
     return code;

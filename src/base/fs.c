@@ -1,11 +1,13 @@
 /* See fs.h. */
 #include "base/fs.h"
 
+#include "base/closest.h"
 #include "base/log.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,27 @@ static tt_status no_memory(tt_error *err, const char *path)
     return tt_fail(err, TT_ERR_NOMEM, "no memory to work on %s", path);
 }
 
+static const char *remedy_of(int errno_value)
+{
+    switch (errno_value) {
+    case ENOENT:
+    case ENOTDIR:
+        return "check the path";
+    case EACCES:
+    case EPERM:
+        return "check its permissions (ls -l)";
+    case EISDIR:
+        return "give a file";
+    case EROFS:
+        return "choose a folder that can be written";
+    case EMFILE:
+    case ENFILE:
+        return "raise the limit of open files (ulimit -n)";
+    default:
+        return "check the file system";
+    }
+}
+
 tt_status tt_fs_fail(tt_error *err, const char *verb, const char *path, int errno_value)
 {
     if (errno_value == ENOSPC || errno_value == EDQUOT) {
@@ -30,7 +53,10 @@ tt_status tt_fs_fail(tt_error *err, const char *verb, const char *path, int errn
         return tt_fail(err, TT_ERR_IO, "cannot %s %s: %s (%.1f MiB free there); free space or choose another folder", verb,
                        path, strerror(errno_value), mib);
     }
-    return tt_fail(err, TT_ERR_IO, "cannot %s %s: %s", verb, path, strerror(errno_value));
+    char meant[PATH_MAX];
+    if (errno_value == ENOENT && tt_closest_path(path, meant, sizeof meant))
+        return tt_fail(err, TT_ERR_IO, "cannot %s %s: %s; did you mean %s?", verb, path, strerror(errno_value), meant);
+    return tt_fail(err, TT_ERR_IO, "cannot %s %s: %s; %s", verb, path, strerror(errno_value), remedy_of(errno_value));
 }
 
 tt_status tt_fs_mkdirs(const char *path, tt_error *err)

@@ -50,7 +50,7 @@ tt_status tt_mesh_create(const int degree[TT_N_AXES], int size, int rank, tt_mes
             fill = a;
         else if (degree[a] < 1)
             return tt_fail(err, TT_ERR_MESH,
-                           "mesh degree %s = %d; degrees are at least 1, and one of them may be -1 (fill)",
+                           "mesh degree %s = %d; use 1 or more, or -1 for one of them (fill)",
                            tt_axis_name(a), degree[a]);
         else
             product *= degree[a];

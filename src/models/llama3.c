@@ -2,6 +2,7 @@
  * Sources: Llama 3 technical report (arXiv:2407.21783); shapes and initialisation as torchtitan trains them. */
 #include "models/model.h"
 
+#include "base/closest.h"
 #include "models/rope_freq.h"
 
 #include <math.h>
@@ -52,8 +53,13 @@ static tt_status flavor(const char *name, tt_model_dims *dims, tt_error *err)
                                 .tie_embeddings = flavors[i].tied};
         return TT_OK;
     }
-    return tt_fail(err, TT_ERR_CONFIG,
-                   "model.flavor = \"%s\" is not a size of llama3; use debugmodel, 1B, 3B, 8B, 70B or 405B", name);
+    const char *known[sizeof flavors / sizeof flavors[0]];
+    const int n = (int)(sizeof flavors / sizeof flavors[0]);
+    for (int i = 0; i < n; i++)
+        known[i] = flavors[i].name;
+    tt_status st = tt_fail(err, TT_ERR_CONFIG,
+                           "model.flavor = \"%s\" is not a size of llama3; use debugmodel, 1B, 3B, 8B, 70B or 405B", name);
+    return tt_closest_hint_word(err, st, name, known, n);
 }
 
 /* The table's order: embedding; nine tensors a layer; final norm; head (absent when tied). */

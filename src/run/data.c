@@ -1,6 +1,7 @@
 /* See data.h. */
 #include "run/data.h"
 
+#include "base/closest.h"
 #include "base/log.h"
 #include "data/dataset_names.h"
 
@@ -67,7 +68,7 @@ static tt_status open_single(const char *name, const char *path, tt_loader_opts 
     TT_TRY(tt_loader_open(o, loader, err));
 out:
     free(found);
-    return st;
+    return tt_closest_hint(err, st, path);
 }
 
 tt_status tt_job_data_open(const tt_config *c, int64_t vocab, tt_job_data *data, tt_error *err)
