@@ -102,6 +102,27 @@ static void zst_frame(FILE *f, const char *data, size_t n)
     free(out);
 }
 
+/* A frame that declares a window of 2^28 bytes, beyond what decoders take by default. */
+static void wide_frame(FILE *f, const char *data, size_t n)
+{
+    char out[4096];
+    ZSTD_CCtx *z = ZSTD_createCCtx();
+    ZSTD_inBuffer in = {data, n, 0};
+    ZSTD_CCtx_setParameter(z, ZSTD_c_windowLog, 28);
+    ZSTD_CCtx_setParameter(z, ZSTD_c_hashLog, 6);
+    ZSTD_CCtx_setParameter(z, ZSTD_c_chainLog, 6);
+    ZSTD_CCtx_setParameter(z, ZSTD_c_strategy, ZSTD_fast);
+    for (int end = 0; end < 2; end++) {
+        size_t left;
+        do {
+            ZSTD_outBuffer to = {out, sizeof out, 0};
+            left = ZSTD_compressStream2(z, &to, &in, end ? ZSTD_e_end : ZSTD_e_flush);
+            fwrite(out, 1, to.pos, f);
+        } while (left != 0 && !ZSTD_isError(left));
+    }
+    ZSTD_freeCCtx(z);
+}
+
 /* data[n] as plain (0), gzip (1), zstd (2), of two parts cut at `cut`. Returns the file's name. */
 static const char *contain(int how, const char *name, const char *data, size_t n, size_t cut)
 {
@@ -251,6 +272,11 @@ static void bad_lines(void)
     ok(good == 2 && tt_text_reader_counts(r)->bad == N_BAD && strstr(tt_text_reader_counts(r)->first_bad, "all.jsonl:2: there is no field"),
        "%d good, %lld bad; the first: %s", good, (long long)tt_text_reader_counts(r)->bad, tt_text_reader_counts(r)->first_bad);
     tt_text_reader_close(&r);
+    int64_t done;
+    put_text("skip.jsonl", "{\"text\": \"1\"}\n{\"text\": \"caf\xE9\"}\n{\"text\": \"2\"}\n{\"text\": \"3\"}\n");
+    ok(tt_text_reader_open(at("skip.jsonl"), &(tt_text_opts){.skip_bad = 1}, &r, &err) == TT_OK && tt_text_skip(r, 2, &done, &err) == TT_OK &&
+       tt_text_next(r, &d, &err) == TT_OK && d.bytes == 1 && d.text[0] == '3', "a line that is left out is not counted when skipping");
+    tt_text_reader_close(&r);
 }
 
 /* --- one document a file, other fields and forms ------------------------------------------------------------------------------------------- */
@@ -292,6 +318,10 @@ static void wholes(void)
     read_one("latin.txt", &(tt_text_opts){.utf8 = TT_TEXT_KEEP}, "one\ntwo caf\xE9\n", NULL);
     put_text("latin.jsonl", "{\"text\": \"caf\xE9 \\n\"}");
     read_one("latin.jsonl", &(tt_text_opts){.utf8 = TT_TEXT_REPAIR}, "caf\xEF\xBF\xBD \n", NULL);
+    FILE *wide = fopen(at("window.txt.zst"), "wb");
+    wide_frame(wide, "a wide window", 13);
+    fclose(wide);
+    read_one("window.txt.zst", NULL, "a wide window", NULL);
     put_text("wide.txt", "\xFF\xFE" "a");
     read_one("wide.txt", NULL, NULL, "wide.txt is UTF-16; make it UTF-8: iconv -f UTF-16 -t UTF-8 wide.txt >NEW");
     put_text("p.txt", "PAR1xxxx");

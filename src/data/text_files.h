@@ -94,7 +94,8 @@ void tt_text_reader_close(tt_text_reader **reader);
  *  TT_ERR_IO, TT_ERR_NOMEM, TT_ERR_STOPPED (a signal, see base/signals.h, came while a pipe was silent). After an error the reader can
  *  only be closed. */
 tt_status tt_text_next(tt_text_reader *reader, tt_text_doc *doc, tt_error *err);
-/** Leave out the next n documents without undoing their escapes or checking their UTF-8; *skipped (may be NULL) is less than n when
+/** Leave out the next n documents without undoing their escapes, and without checking their UTF-8 where that does not decide what a
+ *  document is; *skipped (may be NULL) is less than n when
  *  the file ends before. Errors: as tt_text_next. */
 tt_status tt_text_skip(tt_text_reader *reader, int64_t n, int64_t *skipped, tt_error *err);
 

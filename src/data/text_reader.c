@@ -334,7 +334,8 @@ static tt_status line_to_doc(tt_text_reader *r, char *line, size_t n, int skim, 
         return TT_OK;
     } else {
         char *text = line + (f.value - line);
-        if (skim || !f.high) {
+        const int leave_out = r->opts.skip_bad && r->opts.utf8 == TT_TEXT_REFUSE; /* then it matters what counts as a document */
+        if (!f.high || (skim && !leave_out)) {
             doc->text = text;
             doc->bytes = f.n;
         } else {
