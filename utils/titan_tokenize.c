@@ -42,7 +42,10 @@ static tt_status read_stdin(char **text, size_t *bytes, tt_error *err)
         got = fread(*text + *bytes, 1, room - *bytes - 1, stdin);
     }
     (*text)[*bytes] = 0;
-    return ferror(stdin) ? tt_fail(err, TT_ERR_IO, "cannot read standard input: %s; check what it is connected to", strerror(errno)) : TT_OK;
+    return ferror(stdin) ? tt_fail(err, TT_ERR_IO,
+                                   "cannot read standard input: %s; check what it is connected to",
+                                   strerror(errno))
+                         : TT_OK;
 }
 
 static tt_status read_text(const char *path, char **text, size_t *bytes, tt_error *err)
@@ -225,7 +228,8 @@ static tt_status split_names(char *text, const char **names, int *n, tt_error *e
     for (char *at = text; at && *at;) {
         char *comma = strchr(at, ',');
         if (*n == MAX_SPECIAL)
-            return tt_fail(err, TT_ERR_USAGE, "--special-tokens has more than %d names; use fewer", MAX_SPECIAL);
+            return tt_fail(err, TT_ERR_USAGE, "--special-tokens has more than %d names; use fewer",
+                           MAX_SPECIAL);
         if (comma)
             *comma = 0;
         if (*at)
@@ -244,7 +248,9 @@ static tt_status train(char **files, int n_files, tt_error *err)
     int64_t size, least = 0;
     tt_status st;
     if (!options[OPT_VOCAB_SIZE].value)
-        TT_TRY(tt_fail(err, TT_ERR_USAGE, "train needs the size of the vocabulary; give one, such as --vocab-size 32768"));
+        TT_TRY(tt_fail(
+            err, TT_ERR_USAGE,
+            "train needs the size of the vocabulary; give one, such as --vocab-size 32768"));
     TT_TRY(tt_args_int(&options[OPT_VOCAB_SIZE], 256, 1 << 24, &size, err));
     if (options[OPT_MIN_FREQUENCY].value)
         TT_TRY(tt_args_int(&options[OPT_MIN_FREQUENCY], 0, INT64_MAX, &least, err));
@@ -294,7 +300,8 @@ static tt_status run(int argc, char **argv, tt_error *err)
     if (strcmp(verb, "encode") != 0 && strcmp(verb, "decode") != 0 && strcmp(verb, "check") != 0)
         return tt_fail(err, TT_ERR_USAGE, "there is no \"titan-tokenize %.40s\"; use encode, decode, check or train", verb);
     if (argc > 3 && strcmp(verb, "check") != 0)
-        return tt_fail(err, TT_ERR_USAGE, "titan-tokenize %s takes one FILE, not %d; give one", verb, argc - 2);
+        return tt_fail(err, TT_ERR_USAGE, "titan-tokenize %s takes one FILE, not %d; give one",
+                       verb, argc - 2);
     TT_TRY(tt_tokenizer_open(options[OPT_TOKENIZER].value ? options[OPT_TOKENIZER].value : "byte", &t, err));
     for (int i = 2; i < argc; i++)
         TT_TRY(strcmp(verb, "check") == 0 ? check(t, argv[i], err)
