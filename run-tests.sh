@@ -15,7 +15,7 @@ passed=0 failed=0 skipped=0
 
 . build-aux/packages.sh
 # shellcheck disable=SC2154
-test_packages() { install_packages $titan_packages mandoc hdf5-tools bible-kjv; }
+test_packages() { install_packages $titan_packages mandoc hdf5-tools bible-kjv chromium; }
 
 count() { # word, file: the sum over automake's summaries in the log
     sed -n "s/^# $1: *\([0-9][0-9]*\)$/\1/p" "$2" | awk '{ n += $1 } END { print n + 0 }'

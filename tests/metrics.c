@@ -181,12 +181,14 @@ static void jsonl(void)
 
     ok(tt_metrics_open(&(tt_metrics_opts){.fd = -1, .jsonl_path = file}, &m, &err) == TT_OK, "once more");
     ok(tt_metrics_step(m, &(tt_metrics_values){.step = 1, .loss = NAN, .loss_max = INFINITY, .grad_norm = 0.1, .lr = 8e-4, .tokens = 4096,
-       .tokens_seen = 4096, .seconds = 2, .data_seconds = 0.5, .memory_bytes = 1 << 30, .memory_limit = (int64_t)4 << 30}, &err) == TT_OK, "a step");
+       .tokens_seen = 4096, .seconds = 2, .time = {[TT_TIME_DATA] = 0.5, [TT_TIME_OPTIMIZER] = 0.25, [TT_TIME_VALIDATION] = 1}, .memory_bytes = 1 << 30, .memory_limit = (int64_t)4 << 30}, &err) == TT_OK, "a step");
     tt_metrics_close(&m);
     ok(tt_fs_read(file, &text, NULL, &err) == TT_OK, "read back");
     is_str(text, "{\"step\": 1, \"loss_metrics/global_avg_loss\": null, \"loss_metrics/global_max_loss\": null, \"grad_norm\": 0.1, \"lr\": 0.0008, "
-           "\"throughput(tps)\": 2048, \"tflops\": 0, \"mfu(%)\": null, \"time_metrics/end_to_end(s)\": 2, \"time_metrics/data_loading(s)\": 0.5, "
-           "\"time_metrics/data_loading(%)\": 25, \"memory/max_reserved(GiB)\": 1, \"memory/max_reserved(%)\": 25, \"n_tokens_seen\": 4096}\n", "the object");
+           "\"throughput(tps)\": 4096, \"tflops\": 0, \"mfu(%)\": null, \"time_metrics/end_to_end(s)\": 2, \"time_metrics/data_loading(s)\": 0.5, "
+           "\"time_metrics/data_loading(%)\": 25, \"time_metrics/forward_backward(s)\": 0, \"time_metrics/communication(s)\": 0, "
+           "\"time_metrics/optimizer(s)\": 0.25, \"time_metrics/checkpoint(s)\": 0, \"time_metrics/validation(s)\": 1, "
+           "\"time_metrics/other(s)\": 0.25, \"memory/max_reserved(GiB)\": 1, \"memory/max_reserved(%)\": 25, \"n_tokens_seen\": 4096}\n", "the object");
     free(text);
 }
 

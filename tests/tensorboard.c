@@ -1,6 +1,7 @@
 /* Event files: what is written reads back record by record with right checksums, as TensorBoard's reader demands. */
 #include "base/fs.h"
 #include "metrics/metrics.h"
+#include "metrics/sinks.h"
 #include "tap.h"
 
 #include <dirent.h>
@@ -92,6 +93,75 @@ static int holds(const unsigned char *data, uint64_t n, const char *bytes, size_
     return data && n == 9 + length && data[0] == 0x09 && !memcmp(data + 9, bytes, length);
 }
 
+/* A plain scalar's event: step, tag, value; 0 when the record is something else. */
+static int plain_scalar(const unsigned char *d, uint64_t n, int64_t *step, char tag[128], float *value)
+{
+    uint64_t at = 10, s = 0;
+    if (n < 20 || n > 120 || d[0] != 0x09 || d[9] != 0x10)
+        return 0;
+    for (int shift = 0; shift < 64; shift += 7, at++) {
+        s |= (uint64_t)(d[at] & 0x7f) << shift;
+        if (!(d[at] & 0x80))
+            break;
+    }
+    at++;
+    /* 5 summary {1 value {1 tag, 2 simple_value}}, and nothing more */
+    if (d[at] != 0x2a || d[at + 1] != n - at - 2 || d[at + 2] != 0x0a || d[at + 3] != n - at - 4 || d[at + 4] != 0x0a)
+        return 0;
+    const uint64_t length = d[at + 5];
+    if (at + 6 + length + 5 != n || d[at + 6 + length] != 0x15)
+        return 0;
+    *step = (int64_t)s;
+    snprintf(tag, 128, "%.*s", (int)length, (const char *)d + at + 6);
+    memcpy(value, d + n - 4, 4);
+    return 1;
+}
+
+/* What the reference's writer wrote, written by us: the same bytes but for the time. */
+static void golden(const char *dir)
+{
+    static const char name[] = "/tests/golden/tensorboard/events.out.tfevents.1700000000.host.1.0";
+    const char *root = getenv("top_srcdir");
+    char theirs[4096], tag[128], *ours = NULL;
+    tt_error err = {0};
+    events a = {0}, b = {0};
+    uint64_t n, m;
+    int bad = 0, bad_ours = 0, fd = -1, scalars = 0, differ = 0;
+    snprintf(theirs, sizeof theirs, "%s%s", root ? root : ".", name);
+    if (!ok(tt_fs_read(theirs, &a.data, &a.size, &err) == TT_OK, "the golden file %s", err.text) ||
+        !ok(tt_sink_tensorboard_open(dir, 0, &fd, &ours, &err) == TT_OK, "an event file"))
+        return;
+    for (int again = 0; again < 2; again++) {
+        int64_t step;
+        float value;
+        if (again) {
+            close(fd);
+            ok(tt_fs_read(ours, &b.data, &b.size, &err) == TT_OK, "read back");
+            next(&b, &m, &bad_ours); /* the version */
+        }
+        a.at = 0;
+        for (const unsigned char *d; (d = next(&a, &n, &bad));) {
+            if (!plain_scalar(d, n, &step, tag, &value))
+                continue;
+            if (!again) {
+                differ += tt_sink_tensorboard_write(fd, ours, step, tag, (double)value, &err) != TT_OK;
+                continue;
+            }
+            const unsigned char *mine = next(&b, &m, &bad_ours);
+            scalars++;
+            const int same = mine && m == n && !memcmp(mine + 9, d + 9, n - 9);
+            if (!same)
+                diag("%s at step %lld", tag, (long long)step);
+            differ += !same;
+        }
+    }
+    ok(!bad && !bad_ours && b.at == b.size, "both have good checksums to the end");
+    ok(scalars > 90 && differ == 0, "%d scalars, %d differ from the reference's bytes", scalars, differ);
+    free(a.data);
+    free(b.data);
+    free(ours);
+}
+
 int main(void)
 {
     tt_error err = {0};
@@ -113,7 +183,7 @@ int main(void)
        "then the loss of step 1, as a plain scalar");
     for (records = 2; next(&e, &n, &bad);)
         records++;
-    ok(!bad && records == 1 + 2 * 12 + 1, "%d records, each with its checksums (mfu is not known: no curve)", records);
+    ok(!bad && records == 1 + 2 * 18 + 1, "%d records, each with its checksums (mfu is not known: no curve)", records);
     free(e.data);
     free(path);
 
@@ -129,6 +199,9 @@ int main(void)
     free(path);
     free(first);
     free(second);
+    char *third = tt_fs_join(dir, "golden");
+    golden(third);
+    free(third);
     tt_metrics *m = NULL;
     ok(tt_metrics_open(&(tt_metrics_opts){.fd = -1, .tensorboard_dir = "/proc/none/tb"}, &m, &err) == TT_ERR_IO,
        "a folder that cannot be made: %s", err.text);

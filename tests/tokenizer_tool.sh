@@ -18,7 +18,7 @@ says() { grep -qF -- "$1" "$out"; }
 run() { "$@" >"$out" 2>&1; rc=$?; }
 run "$tok" encod x
 check "an unknown verb: exit code" [ $rc = 64 ]
-check "an unknown verb: the message" says 'titan-tokenize: there is no "titan-tokenize encod"; use encode, decode, check or train'
+check "an unknown verb: the message" says 'titan-tokenize: there is no "titan-tokenize encod"; use encode, decode, check, train, shards or inspect'
 run "$tok" train "$g/text.txt"
 check "train without a size" says 'train needs the size of the vocabulary; give one, such as --vocab-size 32768'
 run "$tok" encode --tokenizer "$dir/none" -

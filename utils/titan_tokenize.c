@@ -4,15 +4,18 @@
 #include "base/version.h"
 #include "data/bpe_train.h"
 #include "data/tokenizer.h"
+#include "tokenize.h"
 
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { OPT_TOKENIZER, OPT_SPECIAL, OPT_COUNT, OPT_VOCAB_SIZE, OPT_MIN_FREQUENCY, OPT_PATTERN, OPT_SPECIAL_TOKENS, OPT_OUT, OPT_HELP,
+enum { OPT_TOKENIZER, OPT_SPECIAL, OPT_COUNT, OPT_VOCAB_SIZE, OPT_MIN_FREQUENCY, OPT_PATTERN, OPT_SPECIAL_TOKENS, OPT_OUT, OPT_INPUT, OPT_FIELD,
+       OPT_SKIP_BAD, OPT_REPAIR, OPT_THREADS, OPT_SHARD_TOKENS, OPT_DTYPE, OPT_FORMAT, OPT_NO_BOS, OPT_NO_EOS, OPT_DOCUMENTS, OPT_VERIFY, OPT_HELP,
        OPT_VERSION, N_OPTIONS };
-enum { MAX_SPECIAL = 256 };
+enum { MAX_SPECIAL = 256, MAX_THREADS = 1024 };
 
 static tt_option options[N_OPTIONS] = {
     [OPT_TOKENIZER] = {"tokenizer", "NAME", "byte, a folder with tokenizer.json, or a file (default byte)", NULL},
@@ -22,7 +25,19 @@ static tt_option options[N_OPTIONS] = {
     [OPT_MIN_FREQUENCY] = {"min-frequency", "N", "train: do not merge pairs seen less often (default 0)", NULL},
     [OPT_PATTERN] = {"pattern", "NAME", "train: where texts are cut: gpt2, llama3 (default), qwen2 or o200k", NULL},
     [OPT_SPECIAL_TOKENS] = {"special-tokens", "A,B", "train: special tokens, separated by commas, ids from 0", NULL},
-    [OPT_OUT] = {"out", "FILE", "train: where to write (default tokenizer.json)", NULL},
+    [OPT_OUT] = {"out", "FILE", "train: where to write (default tokenizer.json); shards: what the names begin with", NULL},
+    [OPT_INPUT] = {"input", "FORM", "shards: text (a file is a document), jsonl, or auto, by the name (default)", NULL},
+    [OPT_FIELD] = {"field", "NAME", "shards: the field of a JSON line that holds the text (default text)", NULL},
+    [OPT_SKIP_BAD] = {"skip-bad", NULL, "shards: leave out and count JSON lines that have no text", NULL},
+    [OPT_REPAIR] = {"repair-utf8", NULL, "shards: ill-formed UTF-8 becomes U+FFFD instead of an error", NULL},
+    [OPT_THREADS] = {"threads", "N", "shards: threads that encode (default: one a core)", NULL},
+    [OPT_SHARD_TOKENS] = {"shard-tokens", "N", "shards: most tokens of a file (default 1073741824)", NULL},
+    [OPT_DTYPE] = {"dtype", "TYPE", "shards: u16, u32, or auto, by the vocabulary (default); inspect: of a raw file", NULL},
+    [OPT_FORMAT] = {"format", "KIND", "shards: titan (default), megatron, llmc or nanogpt", NULL},
+    [OPT_NO_BOS] = {"no-bos", NULL, "shards: nothing before a document", NULL},
+    [OPT_NO_EOS] = {"no-eos", NULL, "shards: nothing behind a document", NULL},
+    [OPT_DOCUMENTS] = {"documents", "N", "inspect: documents to show (default 3)", NULL},
+    [OPT_VERIFY] = {"verify", NULL, "inspect: check every block and every id", NULL},
     [OPT_HELP] = {"help", NULL, "print this and exit", NULL},
     [OPT_VERSION] = {"version", NULL, "print the version and exit", NULL},
 };
@@ -279,14 +294,85 @@ out:
     return st;
 }
 
+/* --- shards, inspect ------------------------------------------------------------------------------------------------------------------- */
+
+/* The place of an option's value in a list of words that ends with NULL; 0 when it was not given. */
+static tt_status choice(int option, const char *const *list, int *chosen, tt_error *err)
+{
+    char all[200] = "";
+    *chosen = 0;
+    for (int i = 0; options[option].value && list[i]; i++) {
+        if (strcmp(options[option].value, list[i]) == 0) {
+            *chosen = i;
+            return TT_OK;
+        }
+        strcat(strcat(all, i ? ", " : ""), list[i]);
+    }
+    return options[option].value ? tt_fail(err, TT_ERR_USAGE, "--%s=%.100s is none of these; use %s", options[option].name, options[option].value, all)
+                                 : TT_OK;
+}
+
+static tt_status shards(const tt_tokenizer *t, char **files, int n, tt_error *err)
+{
+    static const char *const inputs[] = {"auto", "text", "jsonl", NULL}, *const dtypes[] = {"auto", "u16", "u32", NULL};
+    static const char *const formats[] = {"titan", "megatron", "llmc", "nanogpt", NULL};
+    int input, dtype, format;
+    int64_t threads = sysconf(_SC_NPROCESSORS_ONLN), shard_tokens = 0;
+    tt_status st;
+    TT_TRY(choice(OPT_INPUT, inputs, &input, err));
+    TT_TRY(choice(OPT_DTYPE, dtypes, &dtype, err));
+    TT_TRY(choice(OPT_FORMAT, formats, &format, err));
+    if (!options[OPT_OUT].value)
+        TT_TRY(tt_fail(err, TT_ERR_USAGE, "shards needs what the names of its files begin with: --out=data/train makes data/train-00000.tok"));
+    if (options[OPT_THREADS].value)
+        TT_TRY(tt_args_int(&options[OPT_THREADS], 1, MAX_THREADS, &threads, err));
+    if (options[OPT_SHARD_TOKENS].value)
+        TT_TRY(tt_args_int(&options[OPT_SHARD_TOKENS], 1, INT64_MAX / 16, &shard_tokens, err));
+    const tt_tokenize_job job = {
+        .tokenizer = t, .out = options[OPT_OUT].value, .kind = (tt_token_kind)(TT_TOKENS_TITAN + format), .token_bytes = 2 * dtype,
+        .shard_tokens = shard_tokens, .threads = threads < 1 ? 1 : threads > MAX_THREADS ? MAX_THREADS : (int)threads,
+        .no_bos = options[OPT_NO_BOS].value != NULL, .no_eos = options[OPT_NO_EOS].value != NULL,
+        .text = {.field = options[OPT_FIELD].value, .form = (tt_text_form)input, .skip_bad = options[OPT_SKIP_BAD].value != NULL,
+                 .utf8 = options[OPT_REPAIR].value ? TT_TEXT_REPAIR : TT_TEXT_REFUSE},
+    };
+    TT_TRY(tt_tokenize_shards(&job, files, n, err));
+    st = flush(err);
+out:
+    return st;
+}
+
+static tt_status inspect(char **files, int n, tt_error *err)
+{
+    static const char *const dtypes[] = {"auto", "u16", "u32", NULL};
+    tt_tokenizer *t = NULL;
+    int64_t documents = 3;
+    int dtype;
+    tt_status st;
+    TT_TRY(choice(OPT_DTYPE, dtypes, &dtype, err));
+    if (options[OPT_DOCUMENTS].value)
+        TT_TRY(tt_args_int(&options[OPT_DOCUMENTS], 0, INT32_MAX, &documents, err));
+    if (options[OPT_TOKENIZER].value)
+        TT_TRY(tt_tokenizer_open(options[OPT_TOKENIZER].value, &t, err));
+    const tt_inspect_job job = {.tokenizer = t, .token_bytes = 2 * dtype, .documents = (int)documents, .verify = options[OPT_VERIFY].value != NULL};
+    for (int i = 0; i < n; i++)
+        TT_TRY(tt_tokenize_inspect(&job, files[i], stdout, err));
+    st = flush(err);
+out:
+    tt_tokenizer_close(&t);
+    return st;
+}
+
 static void help(void)
 {
     puts("usage: titan-tokenize encode [--tokenizer NAME] [--special] [--count] FILE|-\n"
          "       titan-tokenize decode [--tokenizer NAME] [--special] FILE|-\n"
          "       titan-tokenize check [--tokenizer NAME] CASES.jsonl...\n"
-         "       titan-tokenize train --vocab-size N [--out FILE] [options] FILE...\n\n"
+         "       titan-tokenize train --vocab-size N [--out FILE] [options] FILE...\n"
+         "       titan-tokenize shards --tokenizer NAME --out PREFIX [options] FILE|FOLDER|PATTERN|-...\n"
+         "       titan-tokenize inspect [--tokenizer NAME] [--verify] TOKENFILE...\n\n"
          "encode prints the ids of a text, decode the text of ids, check compares with ids that another tokenizer gave,\n"
-         "train learns a byte-level BPE; each FILE is one text.\n");
+         "train learns a byte-level BPE; each FILE is one text. shards writes files of tokens from .txt and .jsonl, plain or\n"
+         "in gzip or zstd form; inspect says what such a file holds, also those of Megatron, llm.c and nanoGPT.\n");
     tt_args_help(options, N_OPTIONS, stdout);
 }
 
@@ -297,13 +383,19 @@ static tt_status run(int argc, char **argv, tt_error *err)
     tt_status st;
     if (strcmp(verb, "train") == 0)
         return train(argv + 2, argc - 2, err);
-    if (strcmp(verb, "encode") != 0 && strcmp(verb, "decode") != 0 && strcmp(verb, "check") != 0)
-        return tt_fail(err, TT_ERR_USAGE, "there is no \"titan-tokenize %.40s\"; use encode, decode, check or train", verb);
-    if (argc > 3 && strcmp(verb, "check") != 0)
-        return tt_fail(err, TT_ERR_USAGE, "titan-tokenize %s takes one FILE, not %d; give one",
-                       verb, argc - 2);
+    if (strcmp(verb, "inspect") == 0)
+        return inspect(argv + 2, argc - 2, err);
+    const int to_shards = strcmp(verb, "shards") == 0;
+    if (strcmp(verb, "encode") != 0 && strcmp(verb, "decode") != 0 && strcmp(verb, "check") != 0 && !to_shards)
+        return tt_fail(err, TT_ERR_USAGE, "there is no \"titan-tokenize %.40s\"; use encode, decode, check, train, shards or inspect", verb);
+    if (to_shards && !options[OPT_TOKENIZER].value)
+        return tt_fail(err, TT_ERR_USAGE, "shards needs the tokenizer of the model; give --tokenizer=FOLDER, or --tokenizer=byte");
+    if (argc > 3 && strcmp(verb, "check") != 0 && !to_shards)
+        return tt_fail(err, TT_ERR_USAGE, "titan-tokenize %s takes one FILE, not %d; give one", verb, argc - 2);
     TT_TRY(tt_tokenizer_open(options[OPT_TOKENIZER].value ? options[OPT_TOKENIZER].value : "byte", &t, err));
-    for (int i = 2; i < argc; i++)
+    if (to_shards)
+        TT_TRY(shards(t, argv + 2, argc - 2, err));
+    for (int i = 2; i < argc && !to_shards; i++)
         TT_TRY(strcmp(verb, "check") == 0 ? check(t, argv[i], err)
                : *verb == 'e'             ? encode(t, argv[i], err)
                                           : decode(t, argv[i], err));
@@ -325,7 +417,7 @@ int main(int argc, char **argv)
         tt_version_print(stdout, "titan-tokenize");
         goto out;
     }
-    TT_TRY(tt_args_positional(&argc, argv, options, N_OPTIONS, 2, 1 << 20, "encode|decode|check|train FILE...", &err));
+    TT_TRY(tt_args_positional(&argc, argv, options, N_OPTIONS, 2, 1 << 20, "encode|decode|check|train|shards|inspect FILE...", &err));
     st = run(argc, argv, &err);
 out:
     if (st != TT_OK)

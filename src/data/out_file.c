@@ -130,6 +130,8 @@ tt_status tt_out_file_finish(tt_out_file *f, tt_error *err)
     if (code != 0)
         TT_TRY(tt_fs_fail(err, "write", f->path, errno));
     f->finished = 1;
+    free(f->buffer);
+    f->buffer = NULL;
 out:
     return st;
 }
@@ -152,7 +154,6 @@ void tt_out_file_withdraw(tt_out_file *f)
     if (f->published)
         unlink(f->path);
     f->published = 0;
-    f->finished = 0;
 }
 
 void tt_out_file_close(tt_out_file **file)

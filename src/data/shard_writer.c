@@ -141,6 +141,11 @@ tt_status tt_shard_finish(tt_shard_writer *w, tt_error *err)
     put(h, TT_AT_CHECK, tt_checksum64(h, TT_AT_CHECK), 8);
     TT_TRY(tt_out_file_patch(w->file, 0, h, sizeof h, err));
     TT_TRY(tt_out_file_finish(w->file, err));
+    free(w->sums); /* a set may wait with many of these */
+    free(w->starts);
+    free(w->block);
+    w->sums = w->starts = NULL;
+    w->block = NULL;
 out:
     return st;
 }

@@ -91,7 +91,8 @@ void tt_text_reader_close(tt_text_reader **reader);
 
 /** The next document; doc->text is NULL at the end. Errors: TT_ERR_DATA as FILE:LINE with what was seen, the fields that are there
  *  and what to change (malformed JSON, no such field, not a string, ill-formed UTF-8, a file that ends inside its compression),
- *  TT_ERR_IO, TT_ERR_NOMEM. After an error the reader can only be closed. */
+ *  TT_ERR_IO, TT_ERR_NOMEM, TT_ERR_STOPPED (a signal, see base/signals.h, came while a pipe was silent). After an error the reader can
+ *  only be closed. */
 tt_status tt_text_next(tt_text_reader *reader, tt_text_doc *doc, tt_error *err);
 /** Leave out the next n documents without undoing their escapes or checking their UTF-8; *skipped (may be NULL) is less than n when
  *  the file ends before. Errors: as tt_text_next. */

@@ -14,10 +14,14 @@ typedef struct tt_text_raw {
     size_t at, n;          /* buffer[at..n) is not used yet */
     int64_t bytes;         /* read so far */
     int ended;             /* the file has no more than the buffer holds */
+    int pipe;              /* reading may wait for another program */
 } tt_text_raw;
 
 /** Read until at least `least` bytes are in the buffer, or the file ends. Errors: TT_ERR_IO. */
 tt_status tt_text_raw_fill(tt_text_raw *raw, size_t least, tt_error *err);
+
+/** Read up to n > 0 bytes from the file itself (the buffer is empty); *got is 0 at its end. Errors: TT_ERR_IO, TT_ERR_STOPPED. */
+tt_status tt_text_raw_read(tt_text_raw *raw, void *out, size_t n, size_t *got, tt_error *err);
 
 /* How a file is unpacked. */
 typedef struct tt_text_codec {

@@ -1,10 +1,12 @@
 /* See text_files.h: the documents of one file. */
 #include "base/fs.h"
+#include "base/signals.h"
 #include "data/text_files_priv.h"
 #include "data/unicode.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,24 +31,49 @@ struct tt_text_reader {
 
 /* --- bytes -------------------------------------------------------------------------------------------------------------------------- */
 
+/* A pipe may stay silent for long: a request to stop is seen meanwhile. */
+static tt_status wait_for(const tt_text_raw *raw, tt_error *err)
+{
+    struct pollfd p = {.fd = raw->fd, .events = POLLIN};
+    while (raw->pipe && poll(&p, 1, 500) <= 0)
+        if (tt_signals_seen())
+            return tt_fail(err, TT_ERR_STOPPED, "stopped by %s while waiting for %s; start again for the whole",
+                           tt_signals_name(tt_signals_seen()), raw->path);
+    return TT_OK;
+}
+
+tt_status tt_text_raw_read(tt_text_raw *raw, void *out, size_t n, size_t *got, tt_error *err)
+{
+    ssize_t bytes = 0;
+    tt_status st;
+    TT_TRY(wait_for(raw, err));
+    do
+        bytes = raw->ended ? 0 : read(raw->fd, out, n);
+    while (bytes < 0 && errno == EINTR);
+    if (bytes < 0)
+        return tt_fs_fail(err, "read", raw->path, errno);
+    raw->ended = bytes == 0;
+    raw->bytes += bytes;
+    *got = (size_t)bytes;
+out:
+    return st;
+}
+
 tt_status tt_text_raw_fill(tt_text_raw *raw, size_t least, tt_error *err)
 {
+    tt_status st = TT_OK;
+    size_t got = 0;
     while (raw->n - raw->at < least && !raw->ended) {
         if (raw->at > 0 && (raw->at == raw->n || TT_TEXT_CHUNK - raw->at < least)) {
             memmove(raw->buffer, raw->buffer + raw->at, raw->n - raw->at);
             raw->n -= raw->at;
             raw->at = 0;
         }
-        const ssize_t got = read(raw->fd, raw->buffer + raw->n, TT_TEXT_CHUNK - raw->n);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return tt_fs_fail(err, "read", raw->path, errno);
-        raw->ended = got == 0;
-        raw->n += (size_t)got;
-        raw->bytes += got;
+        TT_TRY(tt_text_raw_read(raw, raw->buffer + raw->n, TT_TEXT_CHUNK - raw->n, &got, err));
+        raw->n += got;
     }
-    return TT_OK;
+out:
+    return st;
 }
 
 static tt_status plain_open(const tt_text_raw *raw, void **self, tt_error *err)
@@ -65,16 +92,7 @@ static tt_status plain_read(void *self, tt_text_raw *raw, char *out, size_t room
         raw->at += *got;
         return TT_OK;
     }
-    ssize_t n;
-    do
-        n = raw->ended ? 0 : read(raw->fd, out, room);
-    while (n < 0 && errno == EINTR);
-    if (n < 0)
-        return tt_fs_fail(err, "read", raw->path, errno);
-    raw->ended = n == 0;
-    raw->bytes += n;
-    *got = (size_t)n;
-    return TT_OK;
+    return tt_text_raw_read(raw, out, room, got, err);
 }
 
 static void plain_close(void *self)
@@ -87,7 +105,7 @@ const tt_text_codec tt_text_plain = {"plain", plain_open, plain_read, plain_clos
 /* More bytes behind buffer[n), or ended. */
 static tt_status more(tt_text_reader *r, tt_error *err)
 {
-    size_t got;
+    size_t got = 0;
     if (r->room - r->n < TT_TEXT_CHUNK && r->at > r->room / 2) {
         memmove(r->buffer, r->buffer + r->at, r->n - r->at);
         r->n -= r->at;
@@ -163,8 +181,11 @@ static tt_status open_file(tt_text_reader *r, tt_error *err)
     r->raw.fd = in ? dup(STDIN_FILENO) : open(r->path, O_RDONLY | O_CLOEXEC);
     if (r->raw.fd < 0)
         return tt_fs_fail(err, "open", in ? "standard input" : r->path, errno);
-    if (fstat(r->raw.fd, &info) == 0 && S_ISDIR(info.st_mode))
+    if (fstat(r->raw.fd, &info) != 0)
+        return tt_fs_fail(err, "look at", r->path, errno);
+    if (S_ISDIR(info.st_mode))
         return tt_fail(err, TT_ERR_DATA, "%s is a folder, not a text file; give its files", r->path);
+    r->raw.pipe = !S_ISREG(info.st_mode);
     posix_fadvise(r->raw.fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     return TT_OK;
 }

@@ -19,7 +19,7 @@ typedef struct reader {
     const char *path;
     json_t *added, *normalizer, *pre_tokenizer, *post_processor, *decoder; /* owned */
     span vocab, merges;
-    int ignore_merges, fuse_unk, seen_model;
+    int ignore_merges, fuse_unk, seen_model, cuts, pads;
     char *unk; /* owned */
     size_t unk_n;
 } reader;
@@ -448,9 +448,8 @@ static tt_status top_member(reader *r, tt_pull *p, const char *key, size_t n, tt
         return read_model(r, p, err);
     const int cuts = is(key, n, "truncation"), pads = is(key, n, "padding");
     tt_status st = parse_small(r, p, cuts ? "truncation" : pads ? "padding" : "another member", &other, err);
-    if (st == TT_OK && (cuts || pads) && !json_is_null(other))
-        tt_log_root(WARN, "%s was saved with %s on; titan does not apply it: documents keep their length", r->path,
-                    cuts ? "truncation" : "padding");
+    r->cuts |= st == TT_OK && cuts && !json_is_null(other);
+    r->pads |= st == TT_OK && pads && !json_is_null(other);
     json_decref(other);
     return st;
 }
@@ -472,6 +471,9 @@ tt_status tt_hf_read_json(tt_hf *hf, tt_tokenizer *t, const char *text, size_t n
         TT_TRY(top_member(&r, &p, key, length, err));
     }
     TT_TRY(tt_pull_finish(&p, err));
+    if (r.cuts || r.pads)
+        tt_log_root(WARN, "%s was saved with %s%s%s on; titan does not apply it: documents keep their length", path,
+                    r.cuts ? "truncation" : "", r.cuts && r.pads ? " and " : "", r.pads ? "padding" : "");
     if (!r.seen_model)
         TT_TRY(tt_fail(err, TT_ERR_DATA, "%s has no \"model\"; it is no tokenizer.json: give one",
                        path));

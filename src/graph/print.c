@@ -12,8 +12,6 @@
 #define NO_PART (-2)
 #define MAX_PERIOD 8 /* layers that alternate (recompute every n-th) are folded up to this n */
 
-static const char *const queue_name[TT_N_QUEUES] = {"compute", "gather", "reduce", "tp", "copy"};
-
 /* Where a value is made first: what identifies it inside its block. */
 typedef struct origin {
     int part, instr, block, ordinal, out;
@@ -39,6 +37,17 @@ typedef struct printer {
 } printer;
 
 /* --- names ----------------------------------------------------------------------------------------------------------- */
+
+const char *tt_queue_name(tt_queue queue)
+{
+    static const char *const name[TT_N_QUEUES] = {"compute", "gather", "reduce", "tp", "copy"};
+    return name[queue];
+}
+
+char tt_role_letter(tt_role role)
+{
+    return "FIW-"[role];
+}
 
 static const char *dtype_name(tt_dtype t)
 {
@@ -205,10 +214,9 @@ static void put_attributes(const printer *k, const tt_instr *i)
 
 static void put_head(const printer *k, const tt_instr *i, int j)
 {
-    static const char role[] = {'F', 'I', 'W', '-'};
     if (!k->key)
         fprintf(k->out, "%5d ", j);
-    fprintf(k->out, "%-7s %c ", queue_name[i->queue], role[i->role]);
+    fprintf(k->out, "%-7s %c ", tt_queue_name(i->queue), tt_role_letter(i->role));
     put_block(k, i->block);
     fputs("  ", k->out);
 }

@@ -26,6 +26,10 @@ void tt_program_print_saved(const tt_program *p, FILE *out, int unfolded);
 /** XXH3-64 of the unfolded text without offsets: equal programs have equal hashes, wherever they were built. */
 uint64_t tt_program_hash(const tt_program *p);
 
+/** "compute", "gather", …; and F, I, W or - for a role. */
+const char *tt_queue_name(tt_queue queue);
+char tt_role_letter(tt_role role);
+
 /** "bf16[16,32 of 32,32] dp_shard:S0" into text (cut when it does not fit). Returns text. */
 char *tt_value_type_text(const tt_program *p, tt_vid v, char *text, size_t size);
 

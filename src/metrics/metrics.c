@@ -16,8 +16,15 @@ struct tt_metrics {
     int jsonl, events, color;
     /* since the last report */
     int64_t steps, tokens;
-    double seconds, data_seconds;
+    double seconds, time[TT_N_TIMES];
 };
+
+const char *tt_time_name(tt_time_kind kind)
+{
+    static const char *const name[TT_N_TIMES] = {"data_loading", "forward_backward", "communication", "optimizer",
+                                                 "checkpoint",   "validation",       "other"};
+    return name[kind];
+}
 
 tt_status tt_metrics_open(const tt_metrics_opts *opts, tt_metrics **metrics, tt_error *err)
 {
@@ -79,12 +86,17 @@ static tt_report make_report(const tt_metrics *m, const tt_metrics_values *v)
                    .tokens_seen = v->tokens_seen};
     r.memory_gib = (double)usage.peak_bytes / gib;
     r.memory_percent = 100 * ratio((double)usage.peak_bytes, (double)usage.limit_bytes);
-    r.tps = ratio((double)m->tokens, m->seconds * devices);
+    /* as the reference: a validation does not make training slower, a checkpoint does */
+    r.tps = ratio((double)m->tokens, (m->seconds - m->time[TT_TIME_VALIDATION]) * devices);
     r.tflops = m->opts.flops_per_token * r.tps * 1e-12;
     r.mfu_percent = m->opts.peak_flops > 0 ? 1e14 * r.tflops / m->opts.peak_flops : NAN;
     r.seconds_per_step = ratio(m->seconds, steps);
-    r.data_seconds_per_step = ratio(m->data_seconds, steps);
-    r.data_percent = 100 * ratio(m->data_seconds, m->seconds);
+    r.data_percent = 100 * ratio(m->time[TT_TIME_DATA], m->seconds);
+    r.time[TT_TIME_OTHER] = r.seconds_per_step;
+    for (int k = 0; k < TT_TIME_OTHER; k++) {
+        r.time[k] = ratio(m->time[k], steps);
+        r.time[TT_TIME_OTHER] -= r.time[k];
+    }
     return r;
 }
 
@@ -99,8 +111,14 @@ void tt_report_scalars(const tt_report *r, tt_scalar out[TT_REPORT_SCALARS])
         {"tflops", r->tflops},
         {"mfu(%)", r->mfu_percent},
         {"time_metrics/end_to_end(s)", r->seconds_per_step},
-        {"time_metrics/data_loading(s)", r->data_seconds_per_step},
+        {"time_metrics/data_loading(s)", r->time[TT_TIME_DATA]},
         {"time_metrics/data_loading(%)", r->data_percent},
+        {"time_metrics/forward_backward(s)", r->time[TT_TIME_FORWARD_BACKWARD]},
+        {"time_metrics/communication(s)", r->time[TT_TIME_COMMUNICATION]},
+        {"time_metrics/optimizer(s)", r->time[TT_TIME_OPTIMIZER]},
+        {"time_metrics/checkpoint(s)", r->time[TT_TIME_CHECKPOINT]},
+        {"time_metrics/validation(s)", r->time[TT_TIME_VALIDATION]},
+        {"time_metrics/other(s)", r->time[TT_TIME_OTHER]},
         {"memory/max_reserved(GiB)", r->memory_gib},
         {"memory/max_reserved(%)", r->memory_percent},
         {"n_tokens_seen", (double)r->tokens_seen},
@@ -138,12 +156,14 @@ tt_status tt_metrics_step(tt_metrics *metrics, const tt_metrics_values *values, 
     m->steps++;
     m->tokens += values->tokens;
     m->seconds += values->seconds;
-    m->data_seconds += values->data_seconds;
+    for (int k = 0; k < TT_TIME_OTHER; k++)
+        m->time[k] += values->time[k];
     if (!tt_metrics_reports(m, values->step))
         return TT_OK;
     tt_report report = make_report(m, values);
     m->steps = m->tokens = 0;
-    m->seconds = m->data_seconds = 0;
+    m->seconds = 0;
+    memset(m->time, 0, sizeof m->time);
     int n = tt_sink_line_format(&report, m->color, line, sizeof line);
     if (m->opts.fd >= 0 && write(m->opts.fd, line, (size_t)n) != n)
         st = tt_fail(err, TT_ERR_IO, "cannot write the step line: %s", strerror(errno));

@@ -23,12 +23,28 @@ typedef struct tt_metrics_opts {
     double peak_flops;      /* per device; 0: mfu is N/A */
 } tt_metrics_opts;
 
+/* What a step's time is spent on. All kinds together are the step's end-to-end time. */
+typedef enum tt_time_kind {
+    TT_TIME_DATA,             /* waiting for data */
+    TT_TIME_FORWARD_BACKWARD, /* computing them */
+    TT_TIME_COMMUNICATION,    /* beginning communications and waiting for them; what ran beside compute is not here */
+    TT_TIME_OPTIMIZER,        /* norm, clipping, update */
+    TT_TIME_CHECKPOINT,       /* saving, of the steps before */
+    TT_TIME_VALIDATION,       /* validating, of the steps before */
+    TT_TIME_OTHER,            /* the rest */
+    TT_N_TIMES
+} tt_time_kind;
+
+/** "data_loading", "forward_backward", …: time_metrics/NAME(s) is its scalar. */
+const char *tt_time_name(tt_time_kind kind);
+
 typedef struct tt_metrics_values {
     int64_t step;
     double loss, loss_max, grad_norm, lr; /* loss: mean over the global batch; loss_max: largest of the ranks' means */
     int64_t tokens;                       /* of this step, all ranks */
     int64_t tokens_seen;                  /* since the start of training */
-    double seconds, data_seconds;         /* of this step; of it, waiting for data */
+    double seconds;                       /* from the step before's values to these */
+    double time[TT_N_TIMES];              /* of it; TT_TIME_OTHER is made up from the rest and not read */
     int64_t memory_bytes, memory_limit;   /* peak and limit of the device; 0: this process's, as tt_usage_read */
 } tt_metrics_values;
 

@@ -1,13 +1,13 @@
 /* One JSON object per line, appended; see sinks.h. The file survives crashes and resumes: a reader always finds whole
  * lines, and each step once. */
 #include "base/fs.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "metrics/sinks.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,16 +85,6 @@ tt_status tt_sink_jsonl_open(const char *path, int64_t resume_step, int *fd, tt_
     return *fd < 0 ? tt_fs_fail(err, "open", path, errno) : TT_OK;
 }
 
-static void put(FILE *out, const char *key, double x)
-{
-    if (x == floor(x) && fabs(x) < 1e15)
-        fprintf(out, ", \"%s\": %.0f", key, x);
-    else if (isfinite(x))
-        fprintf(out, ", \"%s\": %.9g", key, x);
-    else
-        fprintf(out, ", \"%s\": null", key); /* JSON has no NaN */
-}
-
 tt_status tt_sink_jsonl_write(int fd, const char *path, int64_t step, const tt_scalar *scalars, int n, tt_error *err)
 {
     char *text = NULL;
@@ -103,8 +93,10 @@ tt_status tt_sink_jsonl_write(int fd, const char *path, int64_t step, const tt_s
     if (!out)
         return tt_fail(err, TT_ERR_NOMEM, "writing %s: out of memory", path);
     fprintf(out, "{\"step\": %lld", (long long)step);
-    for (int i = 0; i < n; i++)
-        put(out, scalars[i].tag, scalars[i].value);
+    for (int i = 0; i < n; i++) {
+        fprintf(out, ", \"%s\": ", scalars[i].tag);
+        tt_json_number(out, scalars[i].value); /* null when not finite: JSON has no NaN */
+    }
     fprintf(out, "}\n");
     tt_status st = TT_OK;
     ssize_t got = fclose(out) == 0 ? write(fd, text, size) : -1; /* one write: a crash tears the last line at most */

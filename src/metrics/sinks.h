@@ -3,6 +3,7 @@
 #define TT_METRICS_SINKS_H
 
 #include "base/error.h"
+#include "metrics/metrics.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +14,8 @@ typedef struct tt_report {
     double loss, loss_max, grad_norm, lr;
     double memory_gib, memory_percent;
     double tps, tflops, mfu_percent; /* per device; mfu NaN prints N/A */
-    double seconds_per_step, data_seconds_per_step, data_percent;
+    double seconds_per_step, data_percent;
+    double time[TT_N_TIMES]; /* seconds per step of each kind; their sum is seconds_per_step */
     int64_t tokens_seen;
 } tt_report;
 
@@ -26,7 +28,7 @@ typedef struct tt_scalar {
     const char *tag;
     double value;
 } tt_scalar;
-#define TT_REPORT_SCALARS 13
+#define TT_REPORT_SCALARS (12 + TT_N_TIMES)
 
 /** The numbers of a report under the reference trainer's names, in a fixed order. */
 void tt_report_scalars(const tt_report *report, tt_scalar out[TT_REPORT_SCALARS]);

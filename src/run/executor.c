@@ -1,11 +1,11 @@
 /* See executor.h. */
 #include "run/executor.h"
 
+#include "base/clock.h"
 #include "graph/ops.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct bound {
     tt_kernel_fn fn; /* kernels */
@@ -26,8 +26,11 @@ struct tt_executor {
     int n_values;
     int event_base[TT_N_PARTS], end_event; /* event slots */
     int n_run;          /* calls run so far: the first one waits for nothing */
-    int profile;
+    int profile, record;
     tt_op_time times[TT_N_OPS];
+    tt_run_times spent;
+    tt_run_event *event; /* while record */
+    int n_event, cap_event;
 };
 
 /* What a task carries until it is done. */
@@ -36,7 +39,10 @@ typedef struct work {
     const tt_instr *instr;
     const bound *b;
     int accumulate;
+    tt_part_id part;
+    int microbatch;
     tt_comm_request *request;
+    double start, waiting; /* communication: when it began, and when the wait for it did */
 } work;
 
 size_t tt_executor_reserved_bytes(const tt_executor *ex)
@@ -150,6 +156,7 @@ void tt_executor_destroy(tt_executor **executor)
     for (int v = 0; v < ex->n_values; v++)
         free(ex->host[v]);
     free(ex->host);
+    free(ex->event);
     free(ex);
     *executor = NULL;
 }
@@ -169,13 +176,6 @@ void *tt_executor_host(tt_executor *ex, tt_vid v, int microbatch)
 
 /* --- running ------------------------------------------------------------------------------------------------------- */
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void count(tt_executor *ex, const tt_instr *i, double seconds, int calls)
 {
     tt_op_time *t = &ex->times[i->op];
@@ -186,6 +186,29 @@ static void count(tt_executor *ex, const tt_instr *i, double seconds, int calls)
     t->flops += tt_instr_flops(ex->p, i);
     for (int k = 0; k < i->n_in + i->n_out; k++)
         t->bytes += (double)tt_value_local_bytes(&ex->p->value[i->in[k]]);
+}
+
+static void keep_event(tt_executor *ex, const tt_run_event *event)
+{
+    if (ex->n_event == ex->cap_event) {
+        ex->cap_event = 2 * ex->cap_event + 1024;
+        ex->event = realloc(ex->event, sizeof *ex->event * (size_t)ex->cap_event);
+        TT_ASSERT(ex->event);
+    }
+    ex->event[ex->n_event++] = *event;
+}
+
+/* An instruction is done that began at `start` and was waited for from `waiting` on (communication only). */
+static void measured(const work *w, double start, double waiting, double end)
+{
+    tt_executor *ex = w->ex;
+    if (ex->record)
+        keep_event(ex, &(tt_run_event){.part = w->part,
+                                       .instr = (int)(w->instr - ex->p->part[w->part].code.at),
+                                       .microbatch = w->microbatch,
+                                       .start = start,
+                                       .end = end,
+                                       .waited = end - waiting});
 }
 
 static tt_status run_kernel(void *ctx, tt_error *err)
@@ -202,10 +225,13 @@ static tt_status run_kernel(void *ctx, tt_error *err)
                                  .workspace = w->b->workspace,
                                  .workspace_bytes = w->b->workspace_bytes,
                                  .pool = w->ex->device->pool};
-    double start = w->ex->profile ? now() : 0;
+    const int timed = w->ex->profile || w->ex->record;
+    const double start = timed ? tt_clock_s() : 0;
     w->b->fn(&args);
+    const double end = timed ? tt_clock_s() : 0;
     if (w->ex->profile)
-        count(w->ex, i, now() - start, 1);
+        count(w->ex, i, end - start, 1);
+    measured(w, start, end, end);
     return TT_OK;
 }
 
@@ -223,37 +249,45 @@ static tt_status start_comm(void *ctx, tt_error *err)
                                .out = w->b->operand + i->n_in,
                                .accumulate = w->accumulate,
                                .workspace = w->b->workspace};
-    double start = w->ex->profile ? now() : 0;
+    w->start = tt_clock_s();
     tt_status st = w->ex->comm->table->start(w->ex->comm, &call, &w->request, err);
+    const double end = tt_clock_s();
+    w->ex->spent.comm += end - w->start;
     if (w->ex->profile)
-        count(w->ex, i, now() - start, 1);
+        count(w->ex, i, end - w->start, 1);
     return st;
 }
 
 static int poll_comm(void *ctx, tt_error *err)
 {
     work *w = ctx;
-    if (!w->request)
-        return 1;
-    double start = w->ex->profile ? now() : 0;
-    int done = w->ex->comm->table->poll(w->ex->comm, w->request);
-    if (w->ex->profile)
-        count(w->ex, w->instr, now() - start, 0);
+    if (w->waiting == 0)
+        w->waiting = tt_clock_s();
+    int done = w->request ? w->ex->comm->table->poll(w->ex->comm, w->request) : 1;
     if (done < 0)
         tt_fail(err, (tt_status)done,
                 "a communication of part of the step failed (op %s); check the other ranks and the "
                 "network",
                 tt_op_info(w->instr->op)->name);
+    if (done <= 0)
+        return done;
+    const double end = tt_clock_s();
+    w->ex->spent.comm += end - w->waiting;
+    if (w->ex->profile)
+        count(w->ex, w->instr, end - w->waiting, 0);
+    measured(w, w->start, w->waiting, end);
     return done;
 }
 
-static tt_status run_copies(tt_executor *ex, const tt_instr *i, const bound *b, int microbatch, tt_error *err)
+static tt_status run_copies(tt_executor *ex, const tt_instr *i, const bound *b, const tt_call *call, tt_error *err)
 {
+    const work w = {.ex = ex, .instr = i, .part = call->part, .microbatch = call->microbatch};
+    const double start = ex->record ? tt_clock_s() : 0;
     const tt_device_table *dev = ex->device->table;
     tt_status st = TT_OK;
     for (int k = 0; k < i->n_in + i->n_out && st == TT_OK; k++) {
         tt_vid v = i->in[k];
-        int copy = ex->p->value[v].scope == TT_SCOPE_FRAME ? microbatch : 0;
+        int copy = ex->p->value[v].scope == TT_SCOPE_FRAME ? call->microbatch : 0;
         void *host = tt_executor_host(ex, v, copy);
         size_t bytes = tt_value_local_bytes(&ex->p->value[v]);
         if (i->op == TT_OP_feed)
@@ -261,16 +295,18 @@ static tt_status run_copies(tt_executor *ex, const tt_instr *i, const bound *b, 
         else
             st = dev->copy(ex->device, (int)i->queue, host, b->operand[k].data, bytes, err);
     }
+    const double end = ex->record ? tt_clock_s() : 0;
+    measured(&w, start, end, end);
     return st;
 }
 
 static tt_status enqueue(tt_executor *ex, const tt_instr *i, const bound *b, const tt_call *call, tt_error *err)
 {
     if (i->op == TT_OP_feed || i->op == TT_OP_fetch)
-        return run_copies(ex, i, b, call->microbatch, err);
+        return run_copies(ex, i, b, call, err);
     work *w = malloc(sizeof *w);
     TT_ASSERT(w);
-    *w = (work){.ex = ex, .instr = i, .b = b};
+    *w = (work){.ex = ex, .instr = i, .b = b, .part = call->part, .microbatch = call->microbatch};
     w->accumulate = i->acc == TT_ACC_ADD || (i->acc == TT_ACC_CALL && !call->first);
     tt_task task = {.run = run_kernel, .release = free, .ctx = w};
     if (tt_op_is_comm(i->op)) {
@@ -314,10 +350,16 @@ static tt_status run_call(tt_executor *ex, const tt_call *call, tt_error *err)
 tt_status tt_executor_run(tt_executor *ex, const tt_call *calls, int n, tt_error *err)
 {
     tt_status st = TT_OK;
-    for (int k = 0; k < n && st == TT_OK; k++)
+    double start = tt_clock_s();
+    for (int k = 0; k < n && st == TT_OK; k++) {
+        const double comm = ex->spent.comm;
         st = run_call(ex, &calls[k], err);
-    if (st == TT_OK)
-        st = ex->device->table->sync(ex->device, err);
+        if (k == n - 1 && st == TT_OK)
+            st = ex->device->table->sync(ex->device, err);
+        const double end = tt_clock_s();
+        ex->spent.part[calls[k].part] += end - start - (ex->spent.comm - comm);
+        start = end;
+    }
     return st;
 }
 
@@ -330,4 +372,21 @@ void tt_executor_profile(tt_executor *ex, int enable)
 const tt_op_time *tt_executor_op_times(const tt_executor *ex)
 {
     return ex->times;
+}
+
+tt_run_times tt_executor_times(const tt_executor *ex)
+{
+    return ex->spent;
+}
+
+void tt_executor_record(tt_executor *ex, int enable)
+{
+    ex->record = enable;
+    ex->n_event = 0;
+}
+
+const tt_run_event *tt_executor_events(const tt_executor *ex, int *n)
+{
+    *n = ex->n_event;
+    return ex->event;
 }

@@ -41,4 +41,26 @@ typedef struct tt_op_time {
 void tt_executor_profile(tt_executor *ex, int enable);
 const tt_op_time *tt_executor_op_times(const tt_executor *ex); /* TT_N_OPS entries */
 
+
+/* Seconds since the executor was made, always measured: what the issuing thread did in each part besides communication, and
+ * what it spent beginning communications and waiting for them (not what ran beside compute). */
+typedef struct tt_run_times {
+    double part[TT_N_PARTS];
+    double comm;
+} tt_run_times;
+tt_run_times tt_executor_times(const tt_executor *ex); /* a copy */
+
+/* One instruction as it ran. */
+typedef struct tt_run_event {
+    tt_part_id part;
+    int instr, microbatch;
+    double start, end; /* tt_clock_s; of a communication: from its start until it was seen to be done */
+    double waited;     /* communication: of it, seconds in which the issuing thread waited */
+} tt_run_event;
+
+/** Keep (1) or no longer keep (0) an event per instruction; what was kept is forgotten. */
+void tt_executor_record(tt_executor *ex, int enable);
+/** The events kept so far, in the order of their ends; lent until the next run. */
+const tt_run_event *tt_executor_events(const tt_executor *ex, int *n);
+
 #endif

@@ -6,16 +6,19 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/signals.h"
-#include "metrics/flops.h"
 #include "metrics/metrics.h"
 #include "profile/op_table.h"
+#include "profile/profiler.h"
 #include "run/data.h"
 #include "run/feed.h"
 #include "run/guard.h"
+#include "run/history.h"
 #include "run/import_hf.h"
 #include "run/job.h"
+#include "run/reporting.h"
 #include "run/selfcheck.h"
 #include "run/state.h"
+#include "run/step_clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,13 +33,15 @@ struct tt_trainer {
     tt_engine *engine;
     tt_job_data data;
     tt_prefetch *prefetch; /* reads data.train ahead */
-    tt_metrics *metrics;   /* rank 0 */
+    tt_metrics *metrics;   /* rank 0; every rank with metrics.save_for_all_ranks */
     tt_fs_lock *lock;      /* rank 0 */
     char *checkpoint_dir, *config_text;
     tt_train_state at;
     int64_t first_step;    /* first step of this run */
     int64_t saved_step;    /* newest step saved or loaded in full by this run, -1 none */
     int model_only;        /* the loaded checkpoint has no moments */
+    tt_step_clock clock;
+    tt_profiler *profiler; /* NULL unless asked for */
     int profiled_steps;    /* debug.profile: steps timed so far */
     double profiled_seconds;
     int stop_signal;       /* agreed by all ranks; 0 = go on */
@@ -64,10 +69,10 @@ static char *config_text(const tt_config *cfg)
 /* job.save_config_file and job.print_config. */
 static tt_status save_config(const tt_trainer *t, tt_error *err)
 {
-    tt_status st = TT_OK;
+    tt_status st = tt_history_save_config(t->cfg->job.dump_folder, t->config_text, err);
     if (t->cfg->job.print_config)
         tt_log_root(INFO, "configuration:\n%s", t->config_text);
-    if (t->cfg->job.save_config_file) {
+    if (st == TT_OK && t->cfg->job.save_config_file) {
         char *path = tt_fs_join(t->cfg->job.dump_folder, t->cfg->job.save_config_file);
         st = tt_fs_write(path, t->config_text, strlen(t->config_text), err);
         free(path);
@@ -191,6 +196,7 @@ void tt_trainer_destroy(tt_trainer **trainer)
     if (!t)
         return;
     tt_metrics_close(&t->metrics);
+    tt_profiler_destroy(&t->profiler);
     tt_engine_destroy(&t->engine);
     tt_device_destroy(&t->device);
     tt_prefetch_stop(&t->prefetch);
@@ -321,42 +327,6 @@ static tt_status load_initial(tt_trainer *t, const char *path, tt_error *err)
     return st;
 }
 
-/* mpirun gives its ranks a terminal as stdout even when its own output goes to a file; stderr tells the truth. */
-static int wants_color(const tt_trainer *t)
-{
-    return !t->cfg->metrics.disable_color_printing && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
-}
-
-static tt_status open_metrics(tt_trainer *t, tt_error *err)
-{
-    tt_status st = TT_OK;
-    if (is_root(t)) {
-        const tt_model_dims *d = &t->model->dims;
-        char *path = tt_fs_join(t->cfg->job.dump_folder, "metrics.jsonl");
-        char *events = tt_fs_join(t->cfg->job.dump_folder, t->cfg->metrics.save_tb_folder);
-        st = tt_metrics_open(
-            &(tt_metrics_opts){.log_freq = (int)t->cfg->metrics.log_freq,
-                               .fd = STDOUT_FILENO,
-                               .color = wants_color(t),
-                               .jsonl_path = path,
-                               .tensorboard_dir = t->cfg->metrics.enable_tensorboard ? events : NULL,
-                               .resume_step = t->at.step,
-                               .devices = tt_world_size(t->world),
-                               .flops_per_token = (double)tt_flops_per_token(
-                                   &(tt_flops_opts){.params = t->model->n_params,
-                                                    .embedding_params = t->model->n_embedding_params,
-                                                    .tied = d->tie_embeddings,
-                                                    .layers = d->n_layers,
-                                                    .heads = d->n_heads,
-                                                    .head_dim = d->head_dim,
-                                                    .seq_len = t->cfg->training.seq_len})},
-            &t->metrics, err);
-        free(path);
-        free(events);
-    }
-    return tt_world_agree(t->world, st, err);
-}
-
 /* Stand where the run goes on, and read ahead from there. */
 static tt_status start_data(tt_trainer *t, tt_error *err)
 {
@@ -395,7 +365,8 @@ tt_status tt_trainer_restore(tt_trainer *t, tt_error *err)
         tt_log_root(WARN, "lr_scheduler.total_steps ends before training.steps: the rate stays at its floor, "
                     "lr_scheduler.min_lr_factor = %g of the peak", t->cfg->lr_scheduler.min_lr_factor);
     TT_TRY(start_data(t, err));
-    TT_TRY(open_metrics(t, err));
+    TT_TRY(tt_reporting_open(t->cfg, t->world, t->model, t->at.step, &t->metrics, err));
+    tt_profiler_create(t->cfg, t->engine->program, t->device, t->engine->executor, t->at.step, &t->profiler);
 out:
     return st;
 }
@@ -436,32 +407,28 @@ static tt_status validate(tt_trainer *t, tt_error *err)
         printf("validate step: %lld  loss: %8.5f  tokens: %.0f  tps: %.0f\n", (long long)t->at.step, loss, tokens,
                tokens / (tt_clock_s() - start) / tt_world_size(t->world));
         fflush(stdout);
-        st = tt_metrics_validation(t->metrics, t->at.step, loss, err);
     }
+    if (st == TT_OK && t->metrics)
+        st = tt_metrics_validation(t->metrics, t->at.step, loss, err);
     return st;
 }
 
-static tt_status report(tt_trainer *t, const tt_step_result *r, double lr, double seconds, double data_seconds,
-                        tt_error *err)
+static tt_status report(tt_trainer *t, const tt_step_result *r, double lr, tt_error *err)
 {
     const int64_t freq = t->cfg->metrics.log_freq;
     double largest = r->loss_here; /* of the ranks' means: only looked up when it is shown */
     if (t->at.step % freq == 0 || t->at.step == t->first_step)
         tt_world_max_f64(t->world, &largest, 1);
-    if (!is_root(t))
-        return TT_OK;
-    return tt_metrics_step(t->metrics,
-                           &(tt_metrics_values){.step = t->at.step,
-                                                .loss = r->loss,
-                                                .loss_max = largest,
-                                                .grad_norm = r->grad_norm,
-                                                .lr = lr,
-                                                .tokens = tt_feed_global_batch(t->engine) *
-                                                          t->engine->program->train.seq_len,
-                                                .tokens_seen = t->at.tokens,
-                                                .seconds = seconds,
-                                                .data_seconds = data_seconds},
-                           err);
+    tt_metrics_values v = {.step = t->at.step,
+                           .loss = r->loss,
+                           .loss_max = largest,
+                           .grad_norm = r->grad_norm,
+                           .lr = lr,
+                           .tokens = tt_feed_global_batch(t->engine) * t->engine->program->train.seq_len,
+                           .tokens_seen = t->at.tokens};
+    tt_step_clock_lap(&t->clock, t->engine->executor, TT_TIME_OTHER);
+    v.seconds = tt_step_clock_take(&t->clock, v.time);
+    return t->metrics ? tt_metrics_step(t->metrics, &v, err) : TT_OK;
 }
 
 static tt_status after_step(tt_trainer *t, tt_error *err)
@@ -469,11 +436,16 @@ static tt_status after_step(tt_trainer *t, tt_error *err)
     const int64_t step = t->at.step;
     const int last = step == t->cfg->training.steps;
     tt_status st = TT_OK;
-    if (t->cfg->validation.enable && (step == 1 || step % t->cfg->validation.freq == 0 || last))
+    tt_step_clock_lap(&t->clock, t->engine->executor, TT_TIME_OTHER);
+    if (t->cfg->validation.enable && (step == 1 || step % t->cfg->validation.freq == 0 || last)) {
         TT_TRY(validate(t, err));
+        tt_step_clock_lap(&t->clock, t->engine->executor, TT_TIME_VALIDATION);
+    }
     if (saves(t) && !last &&
-        (step % t->cfg->checkpoint.interval == 0 || (step == 1 && t->cfg->checkpoint.enable_first_step_checkpoint)))
+        (step % t->cfg->checkpoint.interval == 0 || (step == 1 && t->cfg->checkpoint.enable_first_step_checkpoint))) {
         TT_TRY(save(t, 1, err));
+        tt_step_clock_lap(&t->clock, t->engine->executor, TT_TIME_CHECKPOINT);
+    }
 out:
     return st;
 }
@@ -484,13 +456,23 @@ tt_status tt_trainer_step(tt_trainer *t, tt_error *err)
     const int64_t at = t->at.step < schedule.total_steps ? t->at.step : schedule.total_steps; /* then the floor */
     const double lr = t->cfg->optimizer.lr * tt_lr_factor(&schedule, at);
     const int64_t rows = tt_feed_global_batch(t->engine);
+    const tt_executor *ex = t->engine->executor;
     double start = tt_clock_s(), waited = 0;
     tt_step_result r;
     tt_status st;
-    TT_TRY(tt_world_agree(t->world, tt_feed_take(t->engine, t->prefetch, t->at.cursor, &waited, err), err));
+    tt_step_clock_start(&t->clock, ex);
+    tt_step_clock_lap(&t->clock, ex, TT_TIME_OTHER);
+    tt_profiler_begin(t->profiler, t->at.step + 1);
+    st = tt_feed_take(t->engine, t->prefetch, t->at.cursor, &waited, err);
+    tt_step_clock_lap(&t->clock, ex, TT_TIME_DATA);
+    TT_TRY(tt_world_agree(t->world, st, err));
+    tt_profiler_fed(t->profiler);
     if (t->cfg->debug.profile && t->at.step + 1 == t->first_step + 1)
         tt_executor_profile(t->engine->executor, 1); /* from the second step on: the first one touches its memory */
     TT_TRY(tt_engine_step(t->engine, t->at.step + 1, lr, 1, &r, err));
+    tt_step_clock_lap_engine(&t->clock, ex);
+    if (tt_profiler_end(t->profiler))
+        TT_TRY(tt_world_agree(t->world, tt_profiler_write(t->profiler, err), err));
     if (t->cfg->debug.profile && t->at.step + 1 > t->first_step) {
         t->profiled_steps++;
         t->profiled_seconds += tt_clock_s() - start;
@@ -500,7 +482,7 @@ tt_status tt_trainer_step(tt_trainer *t, tt_error *err)
     t->at.step++;
     t->at.cursor += rows;
     t->at.tokens += rows * t->engine->program->train.seq_len;
-    TT_TRY(report(t, &r, lr, tt_clock_s() - start, waited, err));
+    TT_TRY(report(t, &r, lr, err));
     TT_TRY(after_step(t, err));
 out:
     return st;
@@ -510,10 +492,15 @@ tt_status tt_trainer_finish(tt_trainer *t, tt_error *err)
 {
     const int done = t->at.step >= t->cfg->training.steps;
     tt_status st = TT_OK;
+    char text[256];
     if (t->profiled_steps && is_root(t))
         tt_op_table_print(tt_executor_op_times(t->engine->executor), t->profiled_steps, t->profiled_seconds, stderr);
-    if (saves(t) && !t->model_only && t->saved_step != t->at.step)
+    if (saves(t) && !t->model_only && t->saved_step != t->at.step) {
         TT_TRY(save(t, !done || !t->cfg->checkpoint.last_save_model_only, err));
+        tt_step_clock_lap(&t->clock, t->engine->executor, TT_TIME_CHECKPOINT);
+    }
+    if (t->at.step >= t->first_step)
+        tt_log_root(INFO, "%s", tt_step_clock_summary(&t->clock, text, sizeof text));
     if (!done && t->stop_signal)
         TT_TRY(tt_fail(err, TT_ERR_STOPPED, "%s came after step %lld of %lld%s", tt_signals_name(t->stop_signal),
                        (long long)t->at.step, (long long)t->cfg->training.steps,
