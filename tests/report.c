@@ -107,7 +107,7 @@ static void errors(void)
     is_str(err.text, "cannot open no/such.jsonl: No such file or directory; check the path", "its text");
     tt_fs_write(path, "{]\n{\"step\": 1}", 14, &err);
     is_int(tt_runlog_read(path, &run, &err), TT_ERR_IO, "nothing whole");
-    snprintf(want, sizeof want, "%s has no whole line with a step (1 broken, the last one torn): a run writes the first one after step 1",
+    snprintf(want, sizeof want, "%s has no whole line with a step (1 broken, the last one torn): a run writes the first one after step 1; wait for it, or give another run",
              path);
     is_str(err.text, want, "its text");
     free(path);

@@ -167,8 +167,7 @@ static void shards(const tt_tokenizer *t)
            "its words");
     ok(tt_shard_create(at("c.tok"), &(tt_shard_info){.token_bytes = 2, .vocab = 65536}, &w, &err) == TT_OK, "65536 fit");
     ok(tt_shard_add(w, (int32_t[]){1, 65535}, 2, &err) == TT_OK && tt_shard_add(w, (int32_t[]){1, 65536}, 2, &err) == TT_ERR_DATA, "an id beyond");
-    is_str(words(&err), "writing c.tok: token 3 has id 65536, but the vocabulary has 65536; nothing is written: use the tokenizer of"
-           " that vocabulary", "its words");
+    is_str(words(&err), "writing c.tok: token 3 has id 65536, but the vocabulary has 65536; nothing is written: use the tokenizer of that vocabulary", "its words");
     tt_shard_writer_close(&w);
     char command[500];
     snprintf(command, sizeof command, "test -z \"$(ls '%s' | grep c.tok)\"", dir);
@@ -288,7 +287,7 @@ static void plain_files(void)
     refuse("c.bin", NULL, "c.bin ends inside its header of 1024 bytes (llm.c), after 8; it is cut off: get it again");
     put("c.bin", narrow, 7);
     refuse("c.bin", NULL, "c.bin has 7 bytes, which is no multiple of 2, the width of an id (a raw file without a header); it is cut off or no file "
-           "of tokens");
+           "of tokens: get it again");
     put("c.bin", narrow, 6);
     refuse("c.bin", &(tt_token_opts){.token_bytes = 4}, "c.bin has 6 bytes, which is no multiple of 4, the width of an id (a raw file without a "
            "header); it is cut off or no file of tokens: get it again");

@@ -27,14 +27,14 @@ printf 'two words' >"$dir/a.txt"
 refused 64 'titan-tokenize: shards needs the tokenizer of the model; give --tokenizer=FOLDER, or --tokenizer=byte' "$tok" shards "$dir/a.txt"
 refused 64 'titan-tokenize: shards needs what the names of its files begin with: --out=data/train makes data/train-00000.tok' \
     "$tok" shards --tokenizer=byte "$dir/a.txt"
-refused 64 'titan-tokenize: --format=zip is none of these; use titan, megatron, llmc, nanogpt' "$tok" shards --tokenizer=byte --out="$dir/new/x" --format=zip "$dir/a.txt"
-refused 64 '--dtype=u8 is none of these; use auto, u16, u32' "$tok" shards --tokenizer=byte --out="$dir/new/x" --dtype=u8 "$dir/a.txt"
+refused 64 'titan-tokenize: --format=zip is unknown; use one of titan, megatron, llmc, nanogpt' "$tok" shards --tokenizer=byte --out="$dir/new/x" --format=zip "$dir/a.txt"
+refused 64 '--dtype=u8 is unknown; use one of auto, u16, u32' "$tok" shards --tokenizer=byte --out="$dir/new/x" --dtype=u8 "$dir/a.txt"
 refused 64 '--threads=0' "$tok" shards --tokenizer=byte --out="$dir/new/x" --threads=0 "$dir/a.txt"
 refused 74 'no file is called '"$dir/b.txt; the folder $dir holds a.txt, out; give text files" "$tok" shards --tokenizer=byte --out="$dir/new/x" "$dir/b.txt"
 echo x >"$dir/c.parquet"
 refused 74 'c.parquet is a Parquet file, which titan does not read; make JSON lines of it' "$tok" shards --tokenizer=byte --out="$dir/new/x" "$dir/c.parquet"
 : >"$dir/empty.txt"
-refused 74 "there is no document in what was given (1 file, the first is $dir/empty.txt); nothing was written: give text" \
+refused 74 "there is no document in what was given (1 file, the first is $dir/empty.txt); nothing was written: give files with text" \
     "$tok" shards --tokenizer=byte --out="$dir/new/x" "$dir/empty.txt"
 
 # Every odd line (see text_files.c for the tokens of each), and the same as two gzip members.

@@ -57,10 +57,7 @@ static tt_status read_stdin(char **text, size_t *bytes, tt_error *err)
         got = fread(*text + *bytes, 1, room - *bytes - 1, stdin);
     }
     (*text)[*bytes] = 0;
-    return ferror(stdin) ? tt_fail(err, TT_ERR_IO,
-                                   "cannot read standard input: %s; check what it is connected to",
-                                   strerror(errno))
-                         : TT_OK;
+    return ferror(stdin) ? tt_fail(err, TT_ERR_IO, "cannot read standard input: %s; check what it is connected to", strerror(errno)) : TT_OK;
 }
 
 static tt_status read_text(const char *path, char **text, size_t *bytes, tt_error *err)
@@ -243,8 +240,7 @@ static tt_status split_names(char *text, const char **names, int *n, tt_error *e
     for (char *at = text; at && *at;) {
         char *comma = strchr(at, ',');
         if (*n == MAX_SPECIAL)
-            return tt_fail(err, TT_ERR_USAGE, "--special-tokens has more than %d names; use fewer",
-                           MAX_SPECIAL);
+            return tt_fail(err, TT_ERR_USAGE, "--special-tokens has more than %d names; use fewer", MAX_SPECIAL);
         if (comma)
             *comma = 0;
         if (*at)
@@ -263,9 +259,7 @@ static tt_status train(char **files, int n_files, tt_error *err)
     int64_t size, least = 0;
     tt_status st;
     if (!options[OPT_VOCAB_SIZE].value)
-        TT_TRY(tt_fail(
-            err, TT_ERR_USAGE,
-            "train needs the size of the vocabulary; give one, such as --vocab-size 32768"));
+        TT_TRY(tt_fail(err, TT_ERR_USAGE, "train needs the size of the vocabulary; give one, such as --vocab-size 32768"));
     TT_TRY(tt_args_int(&options[OPT_VOCAB_SIZE], 256, 1 << 24, &size, err));
     if (options[OPT_MIN_FREQUENCY].value)
         TT_TRY(tt_args_int(&options[OPT_MIN_FREQUENCY], 0, INT64_MAX, &least, err));
@@ -308,7 +302,7 @@ static tt_status choice(int option, const char *const *list, int *chosen, tt_err
         }
         strcat(strcat(all, i ? ", " : ""), list[i]);
     }
-    return options[option].value ? tt_fail(err, TT_ERR_USAGE, "--%s=%.100s is none of these; use %s", options[option].name, options[option].value, all)
+    return options[option].value ? tt_fail(err, TT_ERR_USAGE, "--%s=%.100s is unknown; use one of %s", options[option].name, options[option].value, all)
                                  : TT_OK;
 }
 

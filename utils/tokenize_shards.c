@@ -283,7 +283,7 @@ tt_status tt_tokenize_shards(const tt_tokenize_job *job, char **names, int n, tt
     TT_TRY(begin(&p, err));
     TT_TRY(read_all(&p, &list, err));
     if (tt_token_set_documents(p.set) == 0)
-        TT_TRY(tt_fail(err, TT_ERR_DATA, "there is no document in what was given (%d file%s, the first is %s); nothing was written: give text", list.n,
+        TT_TRY(tt_fail(err, TT_ERR_DATA, "there is no document in what was given (%d file%s, the first is %s); nothing was written: give files with text", list.n,
                        list.n == 1 ? "" : "s", list.paths[0]));
     TT_TRY(tt_token_set_finish(p.set, err));
     tt_progress_end(&p.progress);

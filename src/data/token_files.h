@@ -39,7 +39,7 @@ tt_status tt_token_file_open(const char *path, const tt_token_opts *opts, tt_tok
 /** Close; accepts NULL. */
 void tt_token_file_close(tt_token_file **file);
 
-/** What an open file is, and how many tokens it has. */
+/** What kind it is, and its tokens. */
 tt_token_kind tt_token_file_kind_of(const tt_token_file *file);
 int64_t tt_token_file_tokens(const tt_token_file *file);
 /** Documents; -1 where the file does not know. */

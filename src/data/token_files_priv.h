@@ -14,7 +14,7 @@ typedef struct tt_token_bytes {
     int64_t bytes;
 } tt_token_bytes;
 
-/** Open PATH for reading, and close it. Errors: TT_ERR_IO, TT_ERR_NOMEM. */
+/** Open and close (what was not opened, too). Errors: TT_ERR_IO, TT_ERR_NOMEM. */
 tt_status tt_token_bytes_open(const char *path, tt_token_bytes *b, tt_error *err);
 void tt_token_bytes_close(tt_token_bytes *b);
 /** data[n] from offset `at`. Errors: TT_ERR_IO, TT_ERR_DATA (the file ends before). */

@@ -188,7 +188,7 @@ tt_status tt_token_set_add(tt_token_set *s, const int32_t *ids, size_t n, tt_err
     tt_status st;
     TT_TRY(mark(s, &ids, &n, err));
     if (n > INT32_MAX)
-        TT_TRY(tt_fail(err, TT_ERR_DATA, "writing %s: a document of %zu tokens; the longest is 2^31-1: cut it", s->prefix, n));
+        TT_TRY(tt_fail(err, TT_ERR_DATA, "writing %s: a document of %zu tokens; the longest is 2^31-1; split the text into shorter ones", s->prefix, n));
     member *m = s->n ? &s->members[s->n - 1] : NULL;
     if (!m || m->tokens + (int64_t)n > s->opts.shard_tokens) {
         if (m)
@@ -246,7 +246,7 @@ static tt_status finish_member(tt_token_set *s, member *m, tt_error *err)
     if (s->opts.kind == TT_TOKENS_LLMC) {
         const int narrow = s->opts.info.token_bytes == 2;
         if (m->tokens > INT32_MAX)
-            return tt_fail(err, TT_ERR_DATA, "%s would have %lld tokens, and llm.c counts to 2^31-1; cut the document", tt_out_file_path(m->bin),
+            return tt_fail(err, TT_ERR_DATA, "%s would have %lld tokens, and llm.c counts to 2^31-1; split the document, or use another --format", tt_out_file_path(m->bin),
                            (long long)m->tokens);
         const int32_t header[3] = {narrow ? 20240520 : 20240801, narrow ? 1 : 7, (int32_t)m->tokens};
         TT_TRY(tt_out_file_patch(m->bin, 0, header, sizeof header, err));

@@ -353,7 +353,7 @@ tt_status tt_runlog_read(const char *path, tt_runlog *run, tt_error *err)
         TT_TRY(tt_fs_fail(err, "open", run->path, errno));
     TT_TRY(read_lines(in, run, err));
     if (run->n == 0)
-        TT_TRY(tt_fail(err, TT_ERR_IO, "%s has no whole line with a step (%lld broken%s): a run writes the first one after step 1; give one that has begun",
+        TT_TRY(tt_fail(err, TT_ERR_IO, "%s has no whole line with a step (%lld broken%s): a run writes the first one after step 1; wait for it, or give another run",
                        run->path, (long long)run->broken, run->torn ? ", the last one torn" : ""));
     add_axes(run);
     if (folder)
