@@ -6,10 +6,10 @@
 
 #include <string.h>
 
-static const char usage[] =
-    "usage: titan-train CONFIG [--section.key=value ...]\n"
-    "       titan-train --help | --version | --print-config CONFIG\n\n"
-    "CONFIG is a file (libconfig text, or TOML when it ends in .toml), or the name of an installed config such as llama3_8b.\n\nKeys:\n";
+static const char usage[] = "usage: titan-train CONFIG [--section.key=value ...]\n"
+                            "       titan-train --help | --version | --print-config CONFIG\n\n"
+                            "CONFIG is a file (libconfig text, or TOML when it ends in .toml), or "
+                            "the name of an installed config such as llama3_8b.\n\nKeys:\n";
 
 static void say(void *ctx, const char *text)
 {

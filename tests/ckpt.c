@@ -92,7 +92,11 @@ static void refusals(void)
     u = t;
     u.owner = 0;
     ok(save_at(4, "{}", &u, 1) == TT_ERR_CKPT, "nobody owns it");
-    is_str(err.text, "the checkpoint of step 4 was not saved: the 0 shards of tensor model/layers.0.attention.wq.weight hold 0 elements, the tensor has 24; each element needs one owner: check what wrote them", "its text");
+    is_str(err.text,
+           "the checkpoint of step 4 was not saved: the 0 shards of tensor "
+           "model/layers.0.attention.wq.weight hold 0 elements, the tensor has 24; each element "
+           "needs one owner: check what wrote them",
+           "its text");
     ok(save_at(4, "{}", twice, 2) != TT_OK, "one name twice: %s", err.text);
     ok(!tt_fs_exists(at(dir, "step-4")) && !tt_fs_exists(at(dir, "step-4.tmp")), "nothing is left of the refused saves");
 
@@ -100,7 +104,10 @@ static void refusals(void)
     u = t;
     u.name = "model/layers.0.attention.wk.weight";
     ok(tt_ckpt_read(c, &u, 1, &err) == TT_ERR_CKPT, "a name that is not there");
-    snprintf(text, sizeof text, "checkpoint %s/step-4 has no tensor %s; the closest of its 1 is %s; use the config the checkpoint was made with", dir, u.name, t.name);
+    snprintf(text, sizeof text,
+             "checkpoint %s/step-4 has no tensor %s; the closest of its 1 is %s; use the config "
+             "the checkpoint was made with",
+             dir, u.name, t.name);
     is_str(err.text, text, "names the closest");
     u = t;
     memcpy(u.shape, other, sizeof other);

@@ -98,8 +98,10 @@ static void one_bad_rank(const char *dir)
     if (rank == 2)
         bad.pitch[0] = 4;
     ok(tt_ckpt_save(world, &(tt_ckpt_options){.dir = dir}, 50, "{}", &bad, 1, &err) == TT_ERR_INTERNAL, "a bad tensor on rank 2");
-    is_str(err.text, "the checkpoint of step 50 was not saved: rank 2: saving tensor model/x: its box, pitch or data do not fit its shape;"
-                     " this is a fault of titan: please report it with this text and the configuration",
+    is_str(err.text,
+           "the checkpoint of step 50 was not saved: rank 2: saving tensor model/x: its box, pitch "
+           "or data do not fit its shape;"
+           " this is a fault of titan: please report it with this text and the configuration",
            "every rank knows");
     bad = t;
     if (rank == 3)

@@ -57,7 +57,8 @@ static void test_bad_files(void)
     refused_text("optimizer = { name = \"SGD\"; };",
                  "bad.cfg:1: optimizer.name = \"SGD\" is not a choice; allowed: Adam or AdamW");
     refused_text("lr_scheduler = { decay_type = \"line\"; };",
-                 "bad.cfg:1: lr_scheduler.decay_type = \"line\" is not a choice; did you mean \"linear\"? allowed: linear, sqrt or cosine");
+                 "bad.cfg:1: lr_scheduler.decay_type = \"line\" is not a choice; did you mean "
+                 "\"linear\"? allowed: linear, sqrt or cosine");
     refused_text("checkpoint = { keep_latest_k = 1; };",
                  "bad.cfg:1: checkpoint.keep_latest_k = 1 is out of range; allowed: an integer, 0 or 2 or more");
     refused_text("training = { seqlen = 8; };", "bad.cfg:1: unknown key 'training.seqlen'; did you mean 'training.seq_len'?");
@@ -72,14 +73,18 @@ static void test_bad_files(void)
                  "bad.cfg:3: duplicate setting name; the form is `section = { key = value; };`");
     refused_text("training = {\n@include \"x.cfg\"\n};", "bad.cfg:2: @include inside a group; put it outside of all braces");
     refused_text("@include x.cfg\n", "bad.cfg:1: @include needs a file name in quotes on the same line");
-    refused_text("\n@include \"none.cfg\"\n", "bad.cfg:2: @include: cannot open none.cfg: No such file or directory; check the path");
-    refused_text("@include \"bad.cfg\"\n", "bad.cfg:1: includes are nested more than 10 deep; take out the @include by which a file includes"
-                 " itself");
+    refused_text(
+        "\n@include \"none.cfg\"\n",
+        "bad.cfg:2: @include: cannot open none.cfg: No such file or directory; check the path");
+    refused_text("@include \"bad.cfg\"\n", "bad.cfg:1: includes are nested more than 10 deep; take "
+                                           "out the @include by which a file includes"
+                                           " itself");
     refused_text("training = { steps = 99999999999999999999; };",
                  "bad.cfg:1: 99999999999999999999 does not fit a 64-bit integer; write a smaller one");
     refused_text("\ntraining = { steps = 99999999999999999999L; };",
                  "bad.cfg:2: 99999999999999999999L does not fit a 64-bit integer; write a smaller one");
-    refused_text("optimizer = {\n  lr = inf;\n};", "bad.cfg:2: syntax error; the form is `section = { key = value; };`");
+    refused_text("optimizer = {\n  lr = inf;\n};",
+                 "bad.cfg:2: syntax error; the form is `section = { key = value; };`");
     refused_text("training = { global_batch_size = 12; local_batch_size = 8; };",
                  "training.global_batch_size = 12 (bad.cfg:1) does not fit training.local_batch_size = 8 (bad.cfg:1):"
                  " the global batch is a whole number of local batches; change one of them");
@@ -107,14 +112,16 @@ static void test_bad_arguments(void)
             "command line: optimizer.lr = inf is out of range; allowed: a number, 0 or more");
     refused("titan --checkpoint.enable=maybe", TT_ERR_CONFIG,
             "command line: checkpoint.enable = maybe is not a truth value; allowed: true or false");
-    refused("titan --checkpoint.no_enable=true", TT_ERR_USAGE, "--checkpoint.no_enable takes no value: it means false; write it alone");
+    refused("titan --checkpoint.no_enable=true", TT_ERR_USAGE,
+            "--checkpoint.no_enable takes no value: it means false; write it alone");
     refused("titan --training.no_steps", TT_ERR_CONFIG,
             "command line: unknown key 'training.no_steps'; did you mean 'training.steps'?");
     refused("titan --steps=3", TT_ERR_USAGE,
             "unknown option --steps; keys are written --section.key=value, --help lists them");
     refused("titan -x", TT_ERR_USAGE, "unknown option -x; keys are written --section.key=value, --help lists them");
     refused("titan --profiling.enable_profiling=maybe", TT_ERR_CONFIG,
-            "command line: profiling.enable_profiling = maybe is not a truth value; allowed: true or false");
+            "command line: profiling.enable_profiling = maybe is not a truth value; allowed: true "
+            "or false");
     refused("titan --debug.seed=-1", TT_ERR_CONFIG,
             "command line: debug.seed = -1 is out of range; allowed: an integer, 0 or more");
 }
@@ -165,9 +172,11 @@ static void test_files(void)
     is_str(tt_config_origin(cfg, "optimizer.lr"), "sub/deep/../near.cfg:2", "origin in the included file");
     is_str(cfg->job.config_file, "sub/deep/top.cfg", "the file is remembered");
     tt_config_destroy(&cfg);
-    put("crlf.cfg", "# DOS lines\r\ntraining = {\r\n  num_tokens_per_train_step = 4294967296;\r\n};\r\noptimizer = { lr = 1; };\r\n");
+    put("crlf.cfg", "# DOS lines\r\ntraining = {\r\n  num_tokens_per_train_step = "
+                    "4294967296;\r\n};\r\noptimizer = { lr = 1; };\r\n");
     cfg = good("titan crlf.cfg");
-    is_int(cfg->training.global_batch_size, 2097152, "tokens of a step beyond 32 bits, lines that end in CR LF");
+    is_int(cfg->training.global_batch_size, 2097152,
+           "tokens of a step beyond 32 bits, lines that end in CR LF");
     ok(cfg->optimizer.lr == 1, "a rate written as an integer");
     tt_config_destroy(&cfg);
     put("big.cfg", "training = { steps = 4294967296; seq_len = 0x10; gc_freq = 10737418240L; };\n"
@@ -285,29 +294,40 @@ static void test_unbuilt(void)
 {
     tt_error err = {0};
     char all[4096] = "";
-    tt_config *cfg = good("titan --parallelism.pipeline_parallel_degree=4 --model.converters=quantize.linear.float8"
-                          " --training.gc_freq=10 --fault_tolerance.semi_sync_method=diloco --fault_tolerance.enable"
-                          " --job.custom_config_module=x");
+    tt_config *cfg = good(
+        "titan --parallelism.pipeline_parallel_degree=4 --model.converters=quantize.linear.float8"
+        " --training.gc_freq=10 --fault_tolerance.semi_sync_method=diloco --fault_tolerance.enable"
+        " --job.custom_config_module=x");
     is_int(tt_config_check_built(cfg, &err), TT_ERR_CONFIG, "what is not built is refused");
-    is_str(err.text, "command line: job.custom_config_module = \"x\" makes no sense here: titan has no Python; the sections of"
-                     " the reference's own modules are known; use \"\"", "by name");
+    is_str(err.text,
+           "command line: job.custom_config_module = \"x\" makes no sense here: titan has no "
+           "Python; the sections of"
+           " the reference's own modules are known; use \"\"",
+           "by name");
     is_int(tt_config_each_unbuilt(cfg, append, all), 5, "all of them");
     is_str(strchr(all, '\n') + 1,
-           "command line: model.converters = [\"quantize.linear.float8\"] asks for what this version does not have:"
+           "command line: model.converters = [\"quantize.linear.float8\"] asks for what this "
+           "version does not have:"
            " low precision (converters); use []\n"
-           "command line: parallelism.pipeline_parallel_degree = 4 asks for what this version does not have:"
+           "command line: parallelism.pipeline_parallel_degree = 4 asks for what this version does "
+           "not have:"
            " pipeline parallelism; use 1\n"
            "command line: fault_tolerance.enable = true asks for what this version does not have:"
            " fault tolerance by replica groups; use false\n"
-           "command line: fault_tolerance.semi_sync_method = \"diloco\" asks for what this version does not have:"
-           " fault tolerance by replica groups; leave it unset\n", "in order");
+           "command line: fault_tolerance.semi_sync_method = \"diloco\" asks for what this version "
+           "does not have:"
+           " fault tolerance by replica groups; leave it unset\n",
+           "in order");
     all[0] = '\0';
     is_int(tt_config_each_ignored(cfg, append, all), 1, "and what has no effect");
     is_str(all, "command line: training.gc_freq = 10 has no effect: there is no garbage collector\n", "is told");
     tt_config_destroy(&cfg);
-    cfg = good("titan --parallelism.pipeline_parallel_schedule=GPipe --parallelism.context_parallel_rotate_method=alltoall"
-               " --quantize.linear.float8.filter_fqns=output --fault_tolerance.group_size=2 --checkpoint.async_mode=async");
-    is_int(tt_config_check_built(cfg, &err), TT_OK, "what is said of a part that is off is no request: %s", err.text);
+    cfg = good("titan --parallelism.pipeline_parallel_schedule=GPipe "
+               "--parallelism.context_parallel_rotate_method=alltoall"
+               " --quantize.linear.float8.filter_fqns=output --fault_tolerance.group_size=2 "
+               "--checkpoint.async_mode=async");
+    is_int(tt_config_check_built(cfg, &err), TT_OK,
+           "what is said of a part that is off is no request: %s", err.text);
     tt_config_destroy(&cfg);
     cfg = good("titan small");
     is_int(tt_config_check_built(cfg, &err), TT_OK, "a plain config passes");

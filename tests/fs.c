@@ -14,7 +14,8 @@ static void test_errors(void)
     tt_error err = {0};
     char *data = (char *)1;
     is_int(tt_fs_read("no/such/file", &data, NULL, &err), TT_ERR_IO, "a missing file");
-    is_str(err.text, "cannot open no/such/file: No such file or directory; check the path", "is named");
+    is_str(err.text, "cannot open no/such/file: No such file or directory; check the path",
+           "is named");
     ok(data == NULL, "and gives no data");
     is_int(tt_fs_read(".", &data, NULL, &err), TT_ERR_IO, "a folder is not a file");
     is_str(err.text, "cannot read .: Is a directory; give a file", "and says so");

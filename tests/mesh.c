@@ -11,13 +11,24 @@ static void test_errors(void)
         int degree[TT_N_AXES], size;
         const char *text;
     } rows[] = {
-        {{1, 1, 4, 1, 2}, 4, "mesh pp 1 x dp_replicate 1 x dp_shard 4 x cp 1 x tp 2 needs 8 ranks but this job has 4; set "
-                             "parallelism.data_parallel_shard_degree to 2 (or -1 to fill)"},
-        {{1, 1, -1, 1, 3}, 8, "mesh pp 1 x dp_replicate 1 x dp_shard -1 x cp 1 x tp 3: the product of the degrees other than "
-                              "dp_shard is 3, which does not divide the 8 ranks of this job; choose degrees whose product is one "
-                              "of 1, 2, 4, 8, or start another number of ranks"},
-        {{1, 0, -1, 1, 1}, 8, "mesh degree dp_replicate = 0; use 1 or more, or -1 for one of them (fill)"},
-        {{1, -1, -1, 1, 1}, 8, "mesh degree dp_shard = -1; use 1 or more, or -1 for one of them (fill)"},
+        {{1, 1, 4, 1, 2},
+         4,
+         "mesh pp 1 x dp_replicate 1 x dp_shard 4 x cp 1 x tp 2 needs 8 ranks but this job has 4; "
+         "set "
+         "parallelism.data_parallel_shard_degree to 2 (or -1 to fill)"},
+        {{1, 1, -1, 1, 3},
+         8,
+         "mesh pp 1 x dp_replicate 1 x dp_shard -1 x cp 1 x tp 3: the product of the degrees other "
+         "than "
+         "dp_shard is 3, which does not divide the 8 ranks of this job; choose degrees whose "
+         "product is one "
+         "of 1, 2, 4, 8, or start another number of ranks"},
+        {{1, 0, -1, 1, 1},
+         8,
+         "mesh degree dp_replicate = 0; use 1 or more, or -1 for one of them (fill)"},
+        {{1, -1, -1, 1, 1},
+         8,
+         "mesh degree dp_shard = -1; use 1 or more, or -1 for one of them (fill)"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tt_error err = {0};

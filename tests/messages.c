@@ -25,7 +25,7 @@ static const char *const remedies[] = {
     "remove",    "did you mean", "--help",   "wants ",  "should ",     "report",      "download",
     "fetch ",    "configure",    "repair",   "save ",   "needed",      "name ",       "change ",
     "split ",    "take ",        "close ",   "begin ",  "titan reads", "get ",        "copy ",
-    "tokenize ", "keep ",        "convert ", "go on ",  "separate ",   "the form is", "say ",
+    "tokenize ", "keep ",        "convert ", "go on ",  "separate ", "cut ",   "the form is", "say ",
     "add ",      "shows ",       "; %s"};
 
 static int has_remedy(const char *text)

@@ -154,7 +154,9 @@ static void jsonl(void)
     const char *path = "no/such/folder/m.jsonl";
     tt_metrics *m = NULL;
     ok(tt_metrics_open(&(tt_metrics_opts){.fd = -1, .jsonl_path = path}, &m, &err) == TT_ERR_IO && !m, "a folder that is not there");
-    is_str(err.text, "cannot open no/such/folder/m.jsonl: No such file or directory; check the path", "its text");
+    is_str(err.text,
+           "cannot open no/such/folder/m.jsonl: No such file or directory; check the path",
+           "its text");
 
     char file[256], old[300];
     snprintf(file, sizeof file, "%s", in("m.jsonl"));

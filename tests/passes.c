@@ -20,12 +20,20 @@ static void test_errors(void)
         int64_t seq_len;
         const char *text;
     } rows[] = {
-        {6, 6, 4, 1, 8, "model.n_heads=6 is not divisible by parallelism.tensor_parallel_degree=4; use a degree of 1, 2, 3, 6"},
-        {8, 2, 4, 1, 8, "model.n_kv_heads=2 is not divisible by parallelism.tensor_parallel_degree=4: every tp rank needs "
-                        "whole kv heads; use a degree of 1, 2"},
-        {4, 4, 4, 1, 9, "a training microbatch of 1 x 9 = 9 tokens cannot be shared evenly by 4 tp ranks; change "
-                        "training.seq_len or training.local_batch_size, or set parallelism.enable_sequence_parallel = false"},
-        {4, 4, 1, 1, 0, "training.seq_len=0, local batch 1, accumulation steps 1: each must be at least 1; change them"},
+        {6, 6, 4, 1, 8,
+         "model.n_heads=6 is not divisible by parallelism.tensor_parallel_degree=4; use a degree "
+         "of 1, 2, 3, 6"},
+        {8, 2, 4, 1, 8,
+         "model.n_kv_heads=2 is not divisible by parallelism.tensor_parallel_degree=4: every tp "
+         "rank needs "
+         "whole kv heads; use a degree of 1, 2"},
+        {4, 4, 4, 1, 9,
+         "a training microbatch of 1 x 9 = 9 tokens cannot be shared evenly by 4 tp ranks; change "
+         "training.seq_len or training.local_batch_size, or set "
+         "parallelism.enable_sequence_parallel = false"},
+        {4, 4, 1, 1, 0,
+         "training.seq_len=0, local batch 1, accumulation steps 1: each must be at least 1; change "
+         "them"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const tt_model_dims d = {.dim = 48, .n_layers = 1, .n_heads = rows[i].heads, .n_kv_heads = rows[i].kv,

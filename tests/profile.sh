@@ -39,7 +39,7 @@ run "$train" "$tiny" --job.dump_folder="$work/short" --training.steps=3 --profil
 check "a run too short to trace ends well" [ $rc = 0 ]
 check "and is told so" says "nothing will be written: a cycle of profiling.profile_freq = 10 steps ends at step 10, after training.steps = 3; use a smaller profile_freq"
 run "$train" "$tiny" --profiling.profile_freq=4 --profiling.profiler_active=2
-check "a cycle that is too short is refused" refused 78 "profiling.profile_freq = 4 (command line) does not fit profiling.profiler_warmup = 3 (default): a cycle holds the warmup and the active steps; change one of them"
+check "a cycle that is too short is refused" refused 78 "profiling.profile_freq = 4 (command line) does not fit profiling.profiler_warmup = 3 (default): a cycle holds the warmup and the active steps; raise profile_freq"
 run "$train" "$tiny" --metrics.enable_wandb
 check "W&B is refused with what to use" refused 78 "command line: metrics.enable_wandb = true asks for what this version does not have: reporting to Weights & Biases, which takes its Python client and a network; set metrics.enable_tensorboard = true and import the event files afterwards with \`wandb sync FOLDER\`; use false"
 

@@ -37,7 +37,9 @@ int main(void)
     is_str(text, "hi", "are left out");
     free(text);
     is_int(tt_tokenizer_decode(t, bad, 2, &text, &bytes, &err), TT_ERR_DATA, "an id outside");
-    is_str(err.text, "decoding: id 258 at position 1 is not in the byte tokenizer's 0..257; the ids are of another tokenizer: use that one",
+    is_str(err.text,
+           "decoding: id 258 at position 1 is not in the byte tokenizer's 0..257; the ids are of "
+           "another tokenizer: use that one",
            "is named with its place");
     tt_tokenizer_close(&t);
     ok(t == NULL, "closed");

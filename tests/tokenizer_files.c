@@ -63,9 +63,11 @@ static void refusals(void)
     refused("t.json", "{\"model\":{\"type\":\"BPE\",\"vocab\":{}}}", TT_ERR_DATA, "%s: its model has no merges; titan reads byte-level BPE only");
     refused("t.json", "{\"model\":{\"type\":\"Unigram\",\"vocab\":[]}}", TT_ERR_DATA, "%s: a model of type \"Unigram\"" NOT_ONE);
     refused("t.json", "{\"model\":{\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]}}", TT_ERR_DATA,
-            "the tokens \"a\" and \"b\" both have the id 0; each needs its own: download the tokenizer again");
+            "the tokens \"a\" and \"b\" both have the id 0; each needs its own: download the "
+            "tokenizer again");
     refused("t.json", "{\"model\":{\"vocab\":{\"a\":0,\"a\":1},\"merges\":[]}}", TT_ERR_DATA,
-            "the ids 0 and 1 are the same token; a token may be listed once: download the tokenizer again");
+            "the ids 0 and 1 are the same token; a token may be listed once: download the "
+            "tokenizer again");
     refused("t.json", "{\"model\":{\"vocab\":{\"a\":99999999},\"merges\":[]}}", TT_ERR_DATA,
             "token \"a\" has id 99999999; ids go from 0 to 16777215: download the tokenizer again");
     refused("t.json", "{\"model\":{\"vocab\":{\"a\":0.5},\"merges\":[]}}", TT_ERR_DATA,

@@ -316,7 +316,9 @@ static void training(void)
     tt_bpe_trainer *trainer = NULL;
     tt_error err = {0};
     is_int(tt_bpe_trainer_create(&(tt_bpe_train_opts){.vocab_size = 255, .pattern = "gpt2"}, &trainer, &err), TT_ERR_USAGE, "255 tokens");
-    is_str(err.text, "a vocabulary of 255 tokens is out of range: 256 bytes and 0 special tokens need 256 at least, and 16777216 is the most; change --vocab-size",
+    is_str(err.text,
+           "a vocabulary of 255 tokens is out of range: 256 bytes and 0 special tokens need 256 at "
+           "least, and 16777216 is the most; change --vocab-size",
            "are too few");
     is_int(tt_bpe_trainer_create(&(tt_bpe_train_opts){.vocab_size = 300, .pattern = "gpt3"}, &trainer, &err), TT_ERR_USAGE, "pattern gpt3");
     is_str(err.text, "there is no pattern \"gpt3\" to cut texts; use gpt2, llama3, qwen2 or o200k", "says what there is");

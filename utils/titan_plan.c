@@ -154,8 +154,10 @@ static tt_status print_all(const tt_program *p, const tt_model *model, const req
         tt_program_print(p, stdout, &(tt_print_opts){.unfolded = r->unfolded, .offsets = r->offsets});
     }
     if (fflush(stdout) || ferror(stdout))
-        return tt_fail(err, TT_ERR_IO, "cannot write the plan to the standard output: %s; free space or choose another place",
-                       strerror(errno));
+        return tt_fail(
+            err, TT_ERR_IO,
+            "cannot write the plan to the standard output: %s; free space or choose another place",
+            strerror(errno));
     if (!fits)
         return tt_fail(err, TT_ERR_NOMEM, "the plan needs %.2f GiB on rank %d but --limit allows %.2f; the report says what to "
                        "change", (double)tt_program_arena_bytes(p) / (1 << 30), p->mesh.rank,

@@ -67,7 +67,8 @@ static const char *nth_of_array(void *ctx, int i)
     return ((const char *const *)ctx)[i];
 }
 
-tt_status tt_closest_hint_word(tt_error *err, tt_status st, const char *word, const char *const *words, int n)
+tt_status tt_closest_hint_word(tt_error *err, tt_status st, const char *word,
+                               const char *const *words, int n)
 {
     const char *meant = tt_closest(word, nth_of_array, (void *)words, n);
     if (meant && 2 * tt_edit_distance(word, meant) >= (int)strlen(word))
@@ -85,8 +86,8 @@ static int closest_entry(const char *folder, const char *name, char *best, size_
     int distance = 1000;
     for (struct dirent *e; dir && (e = readdir(dir)) != NULL;) {
         int d = tt_edit_distance(name, e->d_name);
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || strlen(e->d_name) >= room ||
-            !is_near(name, e->d_name, d))
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+            strlen(e->d_name) >= room || !is_near(name, e->d_name, d))
             continue;
         if (d < distance || (d == distance && strcmp(e->d_name, best) < 0)) {
             distance = d;
@@ -114,7 +115,8 @@ int tt_closest_path(const char *path, char *meant, size_t room)
         snprintf(name, sizeof name, "%.*s", (int)(end - at), path + at);
         snprintf(there, sizeof there, "%.*s", (int)at, path);
         return closest_entry(at ? there : ".", name, best, sizeof best) &&
-               (size_t)snprintf(meant, room, "%s%s%s", there, best, path + end) < room && access(meant, F_OK) == 0;
+               (size_t)snprintf(meant, room, "%s%s%s", there, best, path + end) < room &&
+               access(meant, F_OK) == 0;
     }
     return 0;
 }
@@ -122,7 +124,8 @@ int tt_closest_path(const char *path, char *meant, size_t room)
 tt_status tt_closest_hint(tt_error *err, tt_status st, const char *path)
 {
     char meant[PATH_MAX];
-    if (st != TT_OK && err && path && !strstr(err->text, "did you mean") && tt_closest_path(path, meant, sizeof meant))
+    if (st != TT_OK && err && path && !strstr(err->text, "did you mean") &&
+        tt_closest_path(path, meant, sizeof meant))
         tt_fail_remedy(err, st, "did you mean %s?", meant);
     return st;
 }

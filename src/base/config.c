@@ -110,8 +110,10 @@ static tt_status include_file(tt_config *cfg, const source *src, const prepared 
     if (!path)
         st = tt_fail(err, TT_ERR_NOMEM, "no memory to read %s", src->path);
     else if (inner.depth > DEEPEST_INCLUDE)
-        st = tt_fail(err, TT_ERR_CONFIG, "%s:%d: includes are nested more than %d deep; take out the @include by which a file includes itself", src->path,
-                     p->line, DEEPEST_INCLUDE);
+        st = tt_fail(err, TT_ERR_CONFIG,
+                     "%s:%d: includes are nested more than %d deep; take out the @include by which "
+                     "a file includes itself",
+                     src->path, p->line, DEEPEST_INCLUDE);
     else if ((st = read_source(cfg, &inner, err)) == TT_ERR_IO)
         tt_fail_context(err, TT_ERR_CONFIG, "%s:%d: @include", src->path, p->line), st = TT_ERR_CONFIG;
     *len = (size_t)(close + 1 - text);
@@ -203,11 +205,13 @@ static tt_status value_of(const config_setting_t *s, tt_config_value *v, tt_erro
         return TT_OK;
     }
     v->text = strdup(text);
-    return v->text ? TT_OK : tt_fail(err, TT_ERR_NOMEM, "no memory for the config's %s; free some", config_setting_name(s));
+    return v->text ? TT_OK
+                   : tt_fail(err, TT_ERR_NOMEM, "no memory for the config's %s; free some",
+                             config_setting_name(s));
 }
 
-static tt_status put_setting(tt_config *cfg, const tt_config_name *name, const config_setting_t *s, const char *origin,
-                             tt_error *err)
+static tt_status put_setting(tt_config *cfg, const tt_config_name *name, const config_setting_t *s,
+                             const char *origin, tt_error *err)
 {
     tt_config_value v = {0};
     tt_status st = value_of(s, &v, err);

@@ -1,10 +1,11 @@
-/* The configuration of a job: defaults < config file < command line, checked, and each value knows where it came from.
+/* The configuration of a job: defaults < config file < command line, checked, and each value knows
+ * where it came from.
  *
- * The file is libconfig text, or TOML (NAME.toml), with torchtitan's (v0.2.2) section and key names; the command line
- * overrides any key with --section.key=value. The struct below is made from config_table.def: cfg->training.seq_len,
- * cfg->parallelism.tensor_parallel_degree, cfg->training.dataloader.num_workers, …
- * What may be unset: OPT_INT is TT_UNSET_INT, OPT_FLOAT is NaN, OPT_BOOL is TT_UNSET_BOOL, OPT_STR is NULL.
- * ENUM and STR are texts, never NULL. */
+ * The file is libconfig text, or TOML (NAME.toml), with torchtitan's (v0.2.2) section and key
+ * names; the command line overrides any key with --section.key=value. The struct below is made from
+ * config_table.def: cfg->training.seq_len, cfg->parallelism.tensor_parallel_degree,
+ * cfg->training.dataloader.num_workers, … What may be unset: OPT_INT is TT_UNSET_INT, OPT_FLOAT is
+ * NaN, OPT_BOOL is TT_UNSET_BOOL, OPT_STR is NULL. ENUM and STR are texts, never NULL. */
 #ifndef TT_BASE_CONFIG_H
 #define TT_BASE_CONFIG_H
 
@@ -63,8 +64,9 @@ tt_status tt_config_from_args(int argc, char **argv, tt_config **cfg, tt_error *
 tt_status tt_config_create(tt_config **cfg, tt_error *err);
 void tt_config_destroy(tt_config **cfg);
 
-/** Apply a file to cfg, TOML when its name ends in .toml: values in it replace what is there; what libconfig text includes (`@include "other.cfg"` outside of groups,
- *  relative to the including file) is applied before its own values. Does not check relations between keys. */
+/** Apply a file to cfg, TOML when its name ends in .toml: values in it replace what is there; what
+ * libconfig text includes (`@include "other.cfg"` outside of groups, relative to the including
+ * file) is applied before its own values. Does not check relations between keys. */
 tt_status tt_config_read_file(tt_config *cfg, const char *path, tt_error *err);
 
 /** Set one key ("training.steps", hyphens allowed) from text, as on the command line. origin is copied. */
@@ -81,8 +83,10 @@ tt_status tt_config_check_built(const tt_config *cfg, tt_error *err);
 int tt_config_each_unbuilt(const tt_config *cfg, void (*say)(void *ctx, const char *text), void *ctx);
 int tt_config_each_ignored(const tt_config *cfg, void (*say)(void *ctx, const char *text), void *ctx);
 
-/** The same for each key that was given under a name of an older or newer version of the reference: titan's name for it. */
-int tt_config_each_renamed(const tt_config *cfg, void (*say)(void *ctx, const char *text), void *ctx);
+/** The same for each key that was given under a name of an older or newer version of the reference:
+ * titan's name for it. */
+int tt_config_each_renamed(const tt_config *cfg, void (*say)(void *ctx, const char *text),
+                           void *ctx);
 
 /** "default", "FILE:LINE" or "command line"; NULL for an unknown key. Borrowed from cfg. */
 const char *tt_config_origin(const tt_config *cfg, const char *name);

@@ -67,7 +67,8 @@ static tt_status find_file(const char *name, char *path, size_t room, tt_error *
         if (!config_folder(i, folder, sizeof folder))
             continue;
         size_t len = strlen(name);
-        int has_suffix = (len > 4 && strcmp(name + len - 4, ".cfg") == 0) || (len > 5 && strcmp(name + len - 5, ".toml") == 0);
+        int has_suffix = (len > 4 && strcmp(name + len - 4, ".cfg") == 0) ||
+                         (len > 5 && strcmp(name + len - 5, ".toml") == 0);
         if ((size_t)snprintf(path, room, "%s/%s%s", folder, name, has_suffix ? "" : ".cfg") < room && tt_fs_exists(path))
             return TT_OK;
         closest_in_folder(folder, name, meant, sizeof meant);
@@ -110,10 +111,13 @@ static tt_status parse_override(const char *arg, override *o, tt_error *err)
     if (!tt_config_find_name(name + 2, &o->name)) {
         if (find_negated(name + 2, &o->name)) {
             if (equals)
-                return tt_fail(err, TT_ERR_USAGE, "%s takes no value: it means false; write it alone", name);
+                return tt_fail(err, TT_ERR_USAGE,
+                               "%s takes no value: it means false; write it alone", name);
             o->value = "false";
         } else if (!strchr(name, '.')) {
-            return tt_fail(err, TT_ERR_USAGE, "unknown option %s; keys are written --section.key=value, --help lists them", name);
+            return tt_fail(
+                err, TT_ERR_USAGE,
+                "unknown option %s; keys are written --section.key=value, --help lists them", name);
         } else {
             return tt_config_unknown(COMMAND_LINE, name + 2, 0, err);
         }
@@ -175,7 +179,8 @@ static tt_status apply_overrides(tt_config *cfg, int argc, char **argv, tt_error
         st = parse_override(argv[i], &o, err);
         if (st != TT_OK)
             break;
-        tt_config_value word = {.kind = TT_VALUE_WORD, .text = (char *)(o.value ? o.value : argv[++i])};
+        tt_config_value word = {.kind = TT_VALUE_WORD,
+                                .text = (char *)(o.value ? o.value : argv[++i])};
         st = tt_config_put_named(cfg, &o.name, &word, COMMAND_LINE, err);
     }
     return st;
@@ -209,12 +214,15 @@ out:
 }
 
 /* Two keys that do not fit, with where each came from. */
-static tt_status no_fit(const tt_config *cfg, const char *a, const char *b, const char *rule, tt_error *err)
+static tt_status no_fit(const tt_config *cfg, const char *a, const char *b, const char *rule, const char *remedy,
+                        tt_error *err)
 {
     int i = tt_config_find_key(a), j = tt_config_find_key(b);
     char *x = tt_config_value_text(cfg, i), *y = tt_config_value_text(cfg, j);
-    tt_status st = tt_fail(err, TT_ERR_CONFIG, "%s = %s (%s) does not fit %s = %s (%s): %s; change one of them", a, x ? x : "unset",
-                           tt_config_origin_of(cfg, i), b, y ? y : "unset", tt_config_origin_of(cfg, j), rule);
+    tt_status st = tt_fail(err, TT_ERR_CONFIG,
+                           "%s = %s (%s) does not fit %s = %s (%s): %s; %s", a,
+                           x ? x : "unset", tt_config_origin_of(cfg, i), b, y ? y : "unset",
+                           tt_config_origin_of(cfg, j), rule, remedy);
     free(x);
     free(y);
     return st;
@@ -225,15 +233,15 @@ tt_status tt_config_check(const tt_config *cfg, tt_error *err)
     int64_t global = cfg->training.global_batch_size, local = cfg->training.local_batch_size;
     if (global > 0 && global % local != 0)
         return no_fit(cfg, "training.global_batch_size", "training.local_batch_size",
-                      "the global batch is a whole number of local batches", err);
+                      "the global batch is a whole number of local batches", "change one of them", err);
     if (cfg->profiling.profile_freq < cfg->profiling.profiler_warmup + cfg->profiling.profiler_active)
         return no_fit(cfg, "profiling.profile_freq", "profiling.profiler_warmup",
-                      "a cycle holds the warmup and the active steps", err);
+                      "a cycle holds the warmup and the active steps", "raise profile_freq", err);
     if (cfg->parallelism.expert_tensor_parallel_degree != 1 &&
         cfg->parallelism.expert_tensor_parallel_degree != cfg->parallelism.tensor_parallel_degree)
         return no_fit(cfg, "parallelism.expert_tensor_parallel_degree", "parallelism.tensor_parallel_degree",
-                      "the first is 1 or equal to the second", err);
+                      "the first is 1 or equal to the second", "change one of them", err);
     if (cfg->checkpoint.load_only && cfg->checkpoint.create_seed_checkpoint)
-        return no_fit(cfg, "checkpoint.load_only", "checkpoint.create_seed_checkpoint", "one forbids saving, the other asks for it", err);
+        return no_fit(cfg, "checkpoint.load_only", "checkpoint.create_seed_checkpoint", "one forbids saving, the other asks for it", "take one away", err);
     return TT_OK;
 }

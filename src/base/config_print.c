@@ -199,7 +199,8 @@ void tt_config_dump(const tt_config *cfg, FILE *out)
 
 static const char *status_text(const tt_key *k)
 {
-    static const char *const text[] = {"", " Refused: not in this version.", " Refused: makes no sense here.", " No effect."};
+    static const char *const text[] = {"", " Refused: not in this version.",
+                                       " Refused: makes no sense here.", " No effect."};
     return text[k->status];
 }
 
@@ -235,8 +236,9 @@ static void put_mdoc(FILE *out, const char *text)
 
 void tt_config_help_mdoc(FILE *out)
 {
-    static const char *const explain[] = {"", "Another value is refused; not in this version: ",
-                                          "Another value is refused; it makes no sense here: ", "No effect: "};
+    static const char *const explain[] = {
+        "", "Another value is refused; not in this version: ",
+        "Another value is refused; it makes no sense here: ", "No effect: "};
     for (int s = 0; s < tt_config_n_sections(); s++) {
         int items = 0;
         for (int i = 0; i < tt_config_n_keys(); i++) {

@@ -116,12 +116,13 @@ tt_status tt_config_unknown(const char *origin, const char *name, int is_section
     return tt_fail(err, TT_ERR_CONFIG, "%s: unknown %s '%s'; --help lists all keys", origin, kind, name);
 }
 
-tt_status tt_config_bad_value(const char *origin, int i, const char *value, const char *problem, tt_error *err)
+tt_status tt_config_bad_value(const char *origin, int i, const char *value, const char *problem,
+                              tt_error *err)
 {
     char allowed[256];
     tt_config_describe_allowed(i, allowed, sizeof allowed);
-    return tt_fail(err, TT_ERR_CONFIG, "%s: %s = %s %s%s allowed: %s", origin, keys[i].name, value, problem,
-                   problem[strlen(problem) - 1] == '?' ? "" : ";", allowed);
+    return tt_fail(err, TT_ERR_CONFIG, "%s: %s = %s %s%s allowed: %s", origin, keys[i].name, value,
+                   problem, problem[strlen(problem) - 1] == '?' ? "" : ";", allowed);
 }
 
 /* The words of an ENUM, one by one. */
@@ -142,7 +143,7 @@ static tt_status not_a_choice(const char *origin, int i, const char *text, tt_er
         if (*c == '|') {
             *c = '\0';
             n++;
-            }
+        }
     const char *meant = tt_closest(text, nth_word, words, n);
     if (meant)
         snprintf(problem, sizeof problem, "is not a choice; did you mean \"%s\"?", meant);
@@ -338,7 +339,8 @@ tt_status tt_config_put_text(tt_config *cfg, int i, const char *text, const char
 
 static tt_status put_default(tt_config *cfg, int i, tt_error *err)
 {
-    return tt_config_put_text(cfg, i, tt_config_may_be_unset(i) ? "" : keys[i].default_text, NULL, err);
+    return tt_config_put_text(cfg, i, tt_config_may_be_unset(i) ? "" : keys[i].default_text, NULL,
+                              err);
 }
 
 tt_status tt_config_create(tt_config **cfg, tt_error *err)
@@ -389,7 +391,8 @@ tt_status tt_config_note(tt_config *cfg, const char *text, tt_error *err)
     return TT_OK;
 }
 
-int tt_config_each_renamed(const tt_config *cfg, void (*say)(void *ctx, const char *text), void *ctx)
+int tt_config_each_renamed(const tt_config *cfg, void (*say)(void *ctx, const char *text),
+                           void *ctx)
 {
     for (int i = 0; i < cfg->origins->n_notes; i++)
         say(ctx, cfg->origins->notes[i]);

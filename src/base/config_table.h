@@ -12,7 +12,12 @@ typedef enum tt_key_type {
     TT_KEY_STR, TT_KEY_OPT_STR, TT_KEY_ENUM, TT_KEY_LIST, TT_KEY_LISTS
 } tt_key_type;
 
-typedef enum tt_key_status { TT_KEY_BUILT, TT_KEY_LATER, TT_KEY_NEVER, TT_KEY_IGNORED } tt_key_status;
+typedef enum tt_key_status {
+    TT_KEY_BUILT,
+    TT_KEY_LATER,
+    TT_KEY_NEVER,
+    TT_KEY_IGNORED
+} tt_key_status;
 
 typedef struct tt_key {
     const char *name;    /* "training.seq_len" */
@@ -51,7 +56,8 @@ tt_status tt_config_put_list(tt_config *cfg, int i, char *const *items, int n, c
 /** Fail for a value of a wrong type or range. `problem` completes "ORIGIN: NAME = VALUE …". */
 tt_status tt_config_bad_value(const char *origin, int i, const char *value, const char *problem, tt_error *err);
 
-/** The allowed column of the table: a number in one of its ranges; a text among its words; its words as "a, b or c". */
+/** The allowed column of the table: a number in one of its ranges; a text among its words; its
+ * words as "a, b or c". */
 int tt_config_in_range(const char *allowed, double x);
 int tt_config_in_words(const char *allowed, const char *word);
 void tt_config_describe_words(const char *allowed, char *text, size_t room);
@@ -63,7 +69,8 @@ int tt_config_parse_bool(const char *text);
 int tt_config_may_be_unset(int i);
 int tt_config_is_unset_word(const char *text);
 
-/** Remember a remark on the use of a name of another version (tt_config_each_renamed). text is copied. TT_ERR_NOMEM. */
+/** Remember a remark on the use of a name of another version (tt_config_each_renamed). text is
+ * copied. TT_ERR_NOMEM. */
 tt_status tt_config_note(tt_config *cfg, const char *text, tt_error *err);
 
 /** What key i accepts, in words ("an integer, 1 or more"). */

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What to change is the same for all texts of two kinds, so it stands here once. Empty when the text says it itself. */
+/* What to change is the same for all texts of two kinds, so it stands here once. Empty when the
+ * text says it itself. */
 static const char *remedy_of(tt_status code, const char *text)
 {
     if (code == TT_ERR_NOMEM && !strchr(text, ';'))

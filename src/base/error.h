@@ -35,8 +35,9 @@ typedef struct tt_error {
     int line;
 } tt_error;
 
-/** Record an error and return its code. A later tt_fail on the same `err` overwrites the text. err may be NULL.
- *  The remedy for want of memory (TT_ERR_NOMEM) and for faults of titan (TT_ERR_INTERNAL) is added to texts that have none. */
+/** Record an error and return its code. A later tt_fail on the same `err` overwrites the text. err
+ * may be NULL. The remedy for want of memory (TT_ERR_NOMEM) and for faults of titan
+ * (TT_ERR_INTERNAL) is added to texts that have none. */
 tt_status tt_fail_at(tt_error *err, tt_status code, const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 #define tt_fail(err, code, ...) tt_fail_at((err), (code), __FILE__, __LINE__, __VA_ARGS__)
@@ -46,7 +47,8 @@ tt_status tt_fail_context(tt_error *err, tt_status code, const char *format, ...
     __attribute__((format(printf, 3, 4)));
 
 /** Put what to do, "; remedy", behind the text already recorded. Returns err's code. */
-tt_status tt_fail_remedy(tt_error *err, tt_status code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+tt_status tt_fail_remedy(tt_error *err, tt_status code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /** Process exit code of a status (sysexits where one fits); the one table of the project: 0 64 69 70 74 75 76 78. */
 int tt_exit_code(tt_status status);

@@ -55,8 +55,10 @@ tt_status tt_fs_fail(tt_error *err, const char *verb, const char *path, int errn
     }
     char meant[PATH_MAX];
     if (errno_value == ENOENT && tt_closest_path(path, meant, sizeof meant))
-        return tt_fail(err, TT_ERR_IO, "cannot %s %s: %s; did you mean %s?", verb, path, strerror(errno_value), meant);
-    return tt_fail(err, TT_ERR_IO, "cannot %s %s: %s; %s", verb, path, strerror(errno_value), remedy_of(errno_value));
+        return tt_fail(err, TT_ERR_IO, "cannot %s %s: %s; did you mean %s?", verb, path,
+                       strerror(errno_value), meant);
+    return tt_fail(err, TT_ERR_IO, "cannot %s %s: %s; %s", verb, path, strerror(errno_value),
+                   remedy_of(errno_value));
 }
 
 tt_status tt_fs_mkdirs(const char *path, tt_error *err)

@@ -1,5 +1,6 @@
 /* See toml.h. Every key and table of the text is a node (parent, name), which is how what is
  * defined twice is found. */
+#include "base/toml_nodes.h"
 #include "base/toml_scalar.h"
 
 #include <stdint.h>
@@ -7,35 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bounds of time and memory, far beyond any configuration: names are looked up one by one, each
- * entry has its path. */
-#define MOST_NODES 10000
+/* Bounds of time and memory, far beyond any configuration. */
 #define MOST_ENTRIES 50000
-#define LONGEST_PATH 1000
 #define DEEPEST 32 /* values in values, and parts of a key */
-
-typedef enum node_kind {
-    NODE_VALUE,
-    NODE_TABLE,    /* [a] */
-    NODE_IMPLICIT, /* a of [a.b] */
-    NODE_DOTTED,   /* a of a.b = 1 */
-    NODE_INLINE,   /* a = { … }: closed for ever */
-    NODE_ARRAY     /* a of [[a]]: its elements are nodes without a name */
-} node_kind;
-
-typedef struct node {
-    char *name; /* owned; NULL: an element of an array */
-    int parent, line;
-    int newest; /* NODE_ARRAY: its last element */
-    size_t path_length;
-    node_kind kind;
-} node;
 
 typedef struct parser {
     tt_toml_cursor c;
     tt_toml *doc;
-    node *nodes; /* the first is the root */
-    int n_nodes, room;
+    tt_toml_nodes names;
     int table; /* where keys go */
     int depth;
 } parser;
@@ -48,34 +28,12 @@ typedef struct key_path {
 
 static tt_status parse_value(parser *p, int at, int in_array);
 
-/* --- nodes and entries
- * ------------------------------------------------------------------------------------------------
- */
-
-static int find_child(const parser *p, int parent, const char *name)
-{
-    for (int i = 1; i < p->n_nodes; i++)
-        if (p->nodes[i].parent == parent && p->nodes[i].name && strcmp(p->nodes[i].name, name) == 0)
-            return i;
-    return -1;
-}
+/* --- entries ---------------------------------------------------------------------------------- */
 
 /* -1 when there are too many, or its path is too long. */
-static int add_node(parser *p, int parent, const char *name, node_kind kind)
+static int add_node(parser *p, int parent, const char *name, tt_toml_kind kind)
 {
-    size_t length = p->n_nodes ? p->nodes[parent].path_length + (name ? strlen(name) + 1 : 0) : 0;
-    if (p->n_nodes >= MOST_NODES || length > LONGEST_PATH)
-        return -1;
-    if (p->n_nodes == p->room) {
-        p->room = p->room ? 2 * p->room : 64;
-        p->nodes = realloc(p->nodes, (size_t)p->room * sizeof *p->nodes);
-        TT_ASSERT(p->nodes);
-    }
-    char *copy = name ? strdup(name) : NULL;
-    TT_ASSERT(copy || !name);
-    p->nodes[p->n_nodes] = (node){
-        .name = copy, .parent = parent, .line = p->c.line, .path_length = length, .kind = kind};
-    return p->n_nodes++;
+    return tt_toml_node_add(&p->names, parent, name, kind, p->c.line);
 }
 
 static tt_status too_many(parser *p)
@@ -83,49 +41,7 @@ static tt_status too_many(parser *p)
     return tt_fail(p->c.err, TT_ERR_CONFIG,
                    "%s:%d: more than %d keys, %d values or %d letters in a key; use shorter keys "
                    "or smaller files",
-                   p->c.name, p->c.line, MOST_NODES, MOST_ENTRIES, LONGEST_PATH);
-}
-
-/* One part of a path: in quotes when it is more than a bare key. */
-static void put_part(FILE *out, const char *name)
-{
-    int bare = *name != '\0';
-    for (const char *c = name; *c; c++)
-        bare = bare && tt_toml_is_bare(*c);
-    if (bare) {
-        fputs(name, out);
-        return;
-    }
-    fputc('"', out);
-    for (const char *c = name; *c; c++) {
-        if (*c == '"' || *c == '\\')
-            fputc('\\', out);
-        fputc((unsigned char)*c < 32 ? ' ' : *c, out);
-    }
-    fputc('"', out);
-}
-
-static void put_path(FILE *out, const parser *p, int at)
-{
-    if (at <= 0)
-        return;
-    put_path(out, p, p->nodes[at].parent);
-    if (!p->nodes[at].name)
-        return;
-    if (p->nodes[p->nodes[at].parent].path_length)
-        fputc('.', out);
-    put_part(out, p->nodes[at].name);
-}
-
-static char *path_of(const parser *p, int at)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    TT_ASSERT(out);
-    put_path(out, p, at);
-    fclose(out);
-    return text;
+                   p->c.name, p->c.line, TT_TOML_MOST_NODES, MOST_ENTRIES, TT_TOML_LONGEST_PATH);
 }
 
 /* Takes text; NULL is "". Returns the entry's index. */
@@ -139,13 +55,12 @@ static int add_entry(parser *p, int at, tt_toml_type type, char *text)
     }
     text = text ? text : strdup("");
     TT_ASSERT(text);
-    d->entries[d->n] =
-        (tt_toml_entry){.path = path_of(p, at), .text = text, .type = type, .line = p->c.line};
+    d->entries[d->n] = (tt_toml_entry){
+        .path = tt_toml_node_path(&p->names, at), .text = text, .type = type, .line = p->c.line};
     return d->n++;
 }
 
-/* --- blanks, line ends, keys
- * ------------------------------------------------------------------------------------------ */
+/* --- blanks, line ends, keys ------------------------------------------------------------------ */
 
 static void skip_blanks(parser *p)
 {
@@ -230,30 +145,29 @@ static void free_key(key_path *key)
 
 static tt_status defined_before(parser *p, int at, const char *what)
 {
-    char *path = path_of(p, at);
+    char *path = tt_toml_node_path(&p->names, at);
     tt_status st =
         tt_fail(p->c.err, TT_ERR_CONFIG,
                 "%s:%d: %s '%s' is defined already, in line %d; take one of the two away",
-                p->c.name, p->c.line, what, path, p->nodes[at].line);
+                p->c.name, p->c.line, what, path, p->names.node[at].line);
     free(path);
     return st;
 }
 
-/* --- tables
- * -----------------------------------------------------------------------------------------------------------
- */
+/* --- tables ----------------------------------------------------------------------------------- */
 
 /* The table that a header's leading parts name; made when it is not there. */
 static tt_status enter(parser *p, const key_path *key, int *at)
 {
     *at = 0;
     for (int i = 0; i < key->n - 1; i++) {
-        int child = find_child(p, *at, key->part[i]);
-        if (child < 0 && (child = add_node(p, *at, key->part[i], NODE_IMPLICIT)) < 0)
+        int child = tt_toml_node_find(&p->names, *at, key->part[i]);
+        if (child < 0 && (child = add_node(p, *at, key->part[i], TT_TOML_NODE_IMPLICIT)) < 0)
             return too_many(p);
-        if (p->nodes[child].kind == NODE_VALUE || p->nodes[child].kind == NODE_INLINE)
+        if (p->names.node[child].kind == TT_TOML_NODE_VALUE ||
+            p->names.node[child].kind == TT_TOML_NODE_INLINE)
             return defined_before(p, child, "the value");
-        *at = p->nodes[child].kind == NODE_ARRAY ? p->nodes[child].newest : child;
+        *at = p->names.node[child].kind == TT_TOML_NODE_ARRAY ? p->names.node[child].newest : child;
     }
     return TT_OK;
 }
@@ -265,14 +179,14 @@ static tt_status open_table(parser *p, const key_path *key)
     if (st != TT_OK)
         return st;
     const char *name = key->part[key->n - 1];
-    int child = find_child(p, at, name);
-    if (child >= 0 && p->nodes[child].kind != NODE_IMPLICIT)
-        return defined_before(p, child,
-                              p->nodes[child].kind == NODE_VALUE ? "the value" : "the table");
-    if (child < 0 && (child = add_node(p, at, name, NODE_TABLE)) < 0)
+    int child = tt_toml_node_find(&p->names, at, name);
+    if (child >= 0 && p->names.node[child].kind != TT_TOML_NODE_IMPLICIT)
+        return defined_before(
+            p, child, p->names.node[child].kind == TT_TOML_NODE_VALUE ? "the value" : "the table");
+    if (child < 0 && (child = add_node(p, at, name, TT_TOML_NODE_TABLE)) < 0)
         return too_many(p);
-    p->nodes[child].kind = NODE_TABLE;
-    p->nodes[child].line = p->c.line;
+    p->names.node[child].kind = TT_TOML_NODE_TABLE;
+    p->names.node[child].line = p->c.line;
     p->table = child;
     add_entry(p, child, TT_TOML_TABLE, NULL);
     return TT_OK;
@@ -284,16 +198,16 @@ static tt_status open_element(parser *p, const key_path *key)
     tt_status st = enter(p, key, &at);
     if (st != TT_OK)
         return st;
-    int array = find_child(p, at, key->part[key->n - 1]);
-    if (array < 0 && (array = add_node(p, at, key->part[key->n - 1], NODE_ARRAY)) < 0)
+    int array = tt_toml_node_find(&p->names, at, key->part[key->n - 1]);
+    if (array < 0 && (array = add_node(p, at, key->part[key->n - 1], TT_TOML_NODE_ARRAY)) < 0)
         return too_many(p);
-    if (p->nodes[array].kind != NODE_ARRAY)
-        return defined_before(p, array,
-                              p->nodes[array].kind == NODE_VALUE ? "the value" : "the table");
-    int element = add_node(p, array, NULL, NODE_TABLE);
+    if (p->names.node[array].kind != TT_TOML_NODE_ARRAY)
+        return defined_before(
+            p, array, p->names.node[array].kind == TT_TOML_NODE_VALUE ? "the value" : "the table");
+    int element = add_node(p, array, NULL, TT_TOML_NODE_TABLE);
     if (element < 0)
         return too_many(p);
-    p->nodes[array].newest = element;
+    p->names.node[array].newest = element;
     p->table = element;
     add_entry(p, element, TT_TOML_TABLES, NULL);
     return TT_OK;
@@ -318,20 +232,19 @@ static tt_status parse_header(parser *p)
     return st == TT_OK ? end_line(p, "the name of a table") : st;
 }
 
-/* --- keys with values
- * -------------------------------------------------------------------------------------------------
- */
+/* --- keys with values ------------------------------------------------------------------------- */
 
 /* The node of a new key in `table`. */
 static tt_status define(parser *p, int table, const key_path *key, int *at)
 {
     for (int i = 0; i < key->n; i++) {
-        int last = i == key->n - 1, child = find_child(p, table, key->part[i]);
-        if (child >= 0 && (last || p->nodes[child].kind != NODE_DOTTED))
+        int last = i == key->n - 1, child = tt_toml_node_find(&p->names, table, key->part[i]);
+        if (child >= 0 && (last || p->names.node[child].kind != TT_TOML_NODE_DOTTED))
             return defined_before(p, child,
-                                  p->nodes[child].kind == NODE_VALUE ? "the key" : "the table");
-        if (child < 0 &&
-            (child = add_node(p, table, key->part[i], last ? NODE_VALUE : NODE_DOTTED)) < 0)
+                                  p->names.node[child].kind == TT_TOML_NODE_VALUE ? "the key"
+                                                                                  : "the table");
+        if (child < 0 && (child = add_node(p, table, key->part[i],
+                                           last ? TT_TOML_NODE_VALUE : TT_TOML_NODE_DOTTED)) < 0)
             return too_many(p);
         table = child;
     }
@@ -390,9 +303,9 @@ static tt_status parse_array(parser *p, int at)
 /* { a = 1, b.c = 2 } on one line. As an item of an array it is a table without a name. */
 static tt_status parse_inline(parser *p, int at, int in_array)
 {
-    if (in_array && (at = add_node(p, at, NULL, NODE_INLINE)) < 0)
+    if (in_array && (at = add_node(p, at, NULL, TT_TOML_NODE_INLINE)) < 0)
         return too_many(p);
-    p->nodes[at].kind = NODE_INLINE;
+    p->names.node[at].kind = TT_TOML_NODE_INLINE;
     int e = add_entry(p, at, TT_TOML_TABLE, NULL);
     p->c.at++;
     skip_blanks(p);
@@ -444,9 +357,7 @@ static tt_status parse_value(parser *p, int at, int in_array)
     return st;
 }
 
-/* --- the text
- * ---------------------------------------------------------------------------------------------------------
- */
+/* --- the text --------------------------------------------------------------------------------- */
 
 static tt_status parse_lines(parser *p)
 {
@@ -477,13 +388,11 @@ tt_status tt_toml_parse(const char *name, const char *text, size_t size, tt_toml
     copy[size] = '\0';
     size_t mark = size >= 3 && memcmp(copy, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     p.c.at = copy + mark;
-    add_node(&p, 0, NULL, NODE_TABLE);
+    add_node(&p, 0, NULL, TT_TOML_NODE_TABLE);
     tt_status st = tt_toml_check_bytes(name, copy + mark, size - mark, err);
     if (st == TT_OK)
         st = parse_lines(&p);
-    for (int i = 0; i < p.n_nodes; i++)
-        free(p.nodes[i].name);
-    free(p.nodes);
+    tt_toml_nodes_free(&p.names);
     free(copy);
     if (st != TT_OK)
         tt_toml_destroy(doc);

@@ -13,9 +13,7 @@ int tt_toml_is_bare(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '-';
 }
 
-/* --- bytes
- * -----------------------------------------------------------------------------------------------------------
- */
+/* --- bytes ------------------------------------------------------------------------------------ */
 
 /* Bytes of the UTF-8 character at text, 0 when it is none: too long a form, a surrogate, beyond
  * 10FFFF, cut off. */
@@ -56,9 +54,7 @@ tt_status tt_toml_check_bytes(const char *name, const char *text, size_t size, t
     return TT_OK;
 }
 
-/* --- texts
- * ------------------------------------------------------------------------------------------------------------
- */
+/* --- texts ------------------------------------------------------------------------------------ */
 
 static void put_utf8(FILE *out, uint32_t code)
 {
@@ -209,8 +205,7 @@ tt_status tt_toml_scan_string(tt_toml_cursor *c, int multiline, char **text)
     return st;
 }
 
-/* --- numbers, truth values, dates
- * ------------------------------------------------------------------------------------- */
+/* --- numbers, truth values, dates ------------------------------------------------------------- */
 
 /* Digits of a base, single underscores between them. Returns the length, 0 when there are none or
  * an underscore is amiss. */

@@ -53,9 +53,13 @@ tt_status tt_ckpt_manifest_check(const tt_ckpt_manifest *m, tt_error *err)
         int overlap = inside && any_overlap(sorted, e->n_shards);
         free(sorted);
         if (!inside || overlap || held != wanted)
-            return tt_fail(err, TT_ERR_CKPT, "the %lld shards of tensor %s hold %lld elements, the tensor has %lld%s; each element needs one owner: check what wrote them",
+            return tt_fail(err, TT_ERR_CKPT,
+                           "the %lld shards of tensor %s hold %lld elements, the tensor has "
+                           "%lld%s; each element needs one owner: check what wrote them",
                            (long long)e->n_shards, e->name, (long long)held, (long long)wanted,
-                           !inside ? ", and a shard lies outside of it" : overlap ? ", and two shards overlap" : "");
+                           !inside   ? ", and a shard lies outside of it"
+                           : overlap ? ", and two shards overlap"
+                                     : "");
     }
     return TT_OK;
 }
@@ -135,7 +139,9 @@ tt_status tt_ckpt_manifest_text(const tt_ckpt_manifest *m, char **text, size_t *
     if (bad || failed) {
         free(*text);
         *text = NULL;
-        return bad ? tt_fail(err, TT_ERR_CKPT, "writing the manifest: a tensor's name or the meta text is not UTF-8; use names of letters in tensors and in \"meta\"")
+        return bad ? tt_fail(err, TT_ERR_CKPT,
+                             "writing the manifest: a tensor's name or the meta text is not UTF-8; "
+                             "use names of letters in tensors and in \"meta\"")
                    : tt_fail(err, TT_ERR_NOMEM, "writing the manifest: out of memory");
     }
     return TT_OK;
@@ -252,7 +258,9 @@ static tt_status parse(const json_t *root, tt_ckpt_manifest *m, tt_error *err)
     if (version != 1)
         return tt_fail(err, TT_ERR_CKPT, "its format version is %d, this program reads 1; use a newer titan", version);
     if (get_header(root, m, &index) != 0 || !json_is_array(files) || !json_is_array(tensors))
-        return tt_fail(err, TT_ERR_CKPT, "format, step, meta, index, files or tensors are missing or malformed (\"manifest.json\"); use another step");
+        return tt_fail(err, TT_ERR_CKPT,
+                       "format, step, meta, index, files or tensors are missing or malformed "
+                       "(\"manifest.json\"); use another step");
     for (size_t i = 0; i < json_array_size(tensors); i++)
         n_shards += json_array_size(json_object_get(json_array_get(tensors, i), "shards"));
     m->files = calloc(json_array_size(files) + 1, sizeof *m->files);
@@ -263,11 +271,13 @@ static tt_status parse(const json_t *root, tt_ckpt_manifest *m, tt_error *err)
         return tt_fail(err, TT_ERR_NOMEM, "no memory for a manifest of %zu shards", n_shards);
     for (size_t i = 0; i < json_array_size(files); i++, m->n_files++)
         if (get_file(json_array_get(files, i), &m->files[i]) != 0)
-            return tt_fail(err, TT_ERR_CKPT, "entry %zu of \"files\" is malformed; use another step", i);
+            return tt_fail(err, TT_ERR_CKPT,
+                           "entry %zu of \"files\" is malformed; use another step", i);
     for (size_t i = 0; i < json_array_size(tensors); i++) {
         m->by_name[m->n_tensors++] = (int)i; /* counted first: what it owns has to be freed */
         if (get_tensor(json_array_get(tensors, i), m, (int)i) != 0)
-            return tt_fail(err, TT_ERR_CKPT, "entry %zu of \"tensors\" (%s) is malformed; use another step", i,
+            return tt_fail(err, TT_ERR_CKPT,
+                           "entry %zu of \"tensors\" (%s) is malformed; use another step", i,
                            m->tensors[i].name ? m->tensors[i].name : "no name");
     }
     qsort_r(m->by_name, (size_t)m->n_tensors, sizeof *m->by_name, compare_by_name, m);
@@ -279,8 +289,10 @@ tt_status tt_ckpt_manifest_parse(const char *text, size_t length, tt_ckpt_manife
     json_error_t je;
     *manifest = (tt_ckpt_manifest){0};
     json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &je);
-    tt_status st = root ? parse(root, manifest, err)
-                        : tt_fail(err, TT_ERR_CKPT, "it is not valid JSON: %s (line %d); use another step", je.text, je.line);
+    tt_status st =
+        root ? parse(root, manifest, err)
+             : tt_fail(err, TT_ERR_CKPT, "it is not valid JSON: %s (line %d); use another step",
+                       je.text, je.line);
     json_decref(root);
     if (st != TT_OK)
         tt_ckpt_manifest_free(manifest);

@@ -32,8 +32,10 @@ static tt_status check_committed(const char *folder, const char *text, size_t le
     tt_status st = path ? tt_fs_read(path, &mark, NULL, err) : tt_fail(err, TT_ERR_NOMEM, "out of memory");
     tt_ckpt_hash_text(tt_ckpt_hash_of(text, length), wanted);
     if (st == TT_OK && (strncmp(mark, wanted, 32) != 0 || strspn(mark + 32, "\n") != strlen(mark + 32)))
-        st = tt_fail(err, TT_ERR_CKPT, "%s does not hold the hash of %s (%s): one of them is damaged; use another step", TT_CKPT_COMMITTED,
-                     TT_CKPT_MANIFEST, wanted);
+        st = tt_fail(
+            err, TT_ERR_CKPT,
+            "%s does not hold the hash of %s (%s): one of them is damaged; use another step",
+            TT_CKPT_COMMITTED, TT_CKPT_MANIFEST, wanted);
     free(mark);
     free(path);
     return st;
@@ -47,10 +49,14 @@ static tt_status check_size(const char *folder, const char *name, int64_t bytes,
     if (!path)
         return tt_fail(err, TT_ERR_NOMEM, "out of memory");
     if (stat(path, &sb) != 0)
-        st = tt_fail(err, TT_ERR_CKPT, "its file %s cannot be used: %s; use another step, or put the file back", name, strerror(errno));
+        st = tt_fail(err, TT_ERR_CKPT,
+                     "its file %s cannot be used: %s; use another step, or put the file back", name,
+                     strerror(errno));
     else if (!S_ISREG(sb.st_mode) || (int64_t)sb.st_size != bytes)
-        st = tt_fail(err, TT_ERR_CKPT, "its file %s has %lld bytes, the manifest says %lld; use another step, or put the file back", name, (long long)sb.st_size,
-                     (long long)bytes);
+        st = tt_fail(err, TT_ERR_CKPT,
+                     "its file %s has %lld bytes, the manifest says %lld; use another step, or put "
+                     "the file back",
+                     name, (long long)sb.st_size, (long long)bytes);
     free(path);
     return st;
 }
@@ -86,7 +92,9 @@ static tt_status open_folder(const char *dir, const char *name, tt_ckpt **ckpt, 
         goto out;
     }
     if (c->manifest.step != tt_ckpt_parse_step(name)) {
-        st = tt_fail(err, TT_ERR_CKPT, "its manifest is that of step %lld; give the folder its old name", (long long)c->manifest.step);
+        st = tt_fail(err, TT_ERR_CKPT,
+                     "its manifest is that of step %lld; give the folder its old name",
+                     (long long)c->manifest.step);
         goto out;
     }
     TT_TRY(check_files(c->path, &c->manifest, err));
@@ -293,8 +301,11 @@ static tt_status match(const tt_ckpt *c, const tt_ckpt_tensor *t, const tt_ckpt_
     char have[128], want[128];
     int i = tt_ckpt_manifest_find(&c->manifest, t->name);
     if (i < 0)
-        return tt_fail(err, TT_ERR_CKPT, "checkpoint %s has no tensor %s; the closest of its %d is %s; use the config the checkpoint was made with", c->path, t->name,
-                       c->manifest.n_tensors, tt_ckpt_manifest_closest(&c->manifest, t->name));
+        return tt_fail(err, TT_ERR_CKPT,
+                       "checkpoint %s has no tensor %s; the closest of its %d is %s; use the "
+                       "config the checkpoint was made with",
+                       c->path, t->name, c->manifest.n_tensors,
+                       tt_ckpt_manifest_closest(&c->manifest, t->name));
     *e = &c->manifest.tensors[i];
     shape_text(have, sizeof have, (*e)->dtype, (*e)->ndim, (*e)->shape);
     shape_text(want, sizeof want, t->dtype, t->ndim, t->shape);
@@ -340,7 +351,9 @@ tt_status tt_ckpt_verify(tt_ckpt *ckpt, tt_error *err)
     TT_TRY(tt_ckpt_hash_file(path, &hash, &bytes, err));
     if (bytes != ckpt->manifest.index_bytes || hash.high != ckpt->manifest.index_hash.high ||
         hash.low != ckpt->manifest.index_hash.low) {
-        st = tt_fail(err, TT_ERR_CKPT, "checkpoint %s is damaged: %s does not have the hash of the manifest; the weights are not in it: use a copy of that file",
+        st = tt_fail(err, TT_ERR_CKPT,
+                     "checkpoint %s is damaged: %s does not have the hash of the manifest; the "
+                     "weights are not in it: use a copy of that file",
                      ckpt->path, TT_CKPT_INDEX);
         goto out;
     }

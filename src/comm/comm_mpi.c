@@ -303,7 +303,10 @@ tt_status tt_comm_create_mpi(tt_world *world, const tt_mesh *mesh, tt_comm **com
 {
     MPI_Comm *w = tt_world_mpi_comm(world);
     if (!w)
-        return tt_fail(err, TT_ERR_LAUNCH, "%d ranks but no MPI communicator; start them with mpirun or srun --mpi=pmix", tt_world_size(world));
+        return tt_fail(
+            err, TT_ERR_LAUNCH,
+            "%d ranks but no MPI communicator; start them with mpirun or srun --mpi=pmix",
+            tt_world_size(world));
     comm_mpi *c = calloc(1, sizeof *c);
     TT_ASSERT(c);
     c->base.table = &mpi_table;

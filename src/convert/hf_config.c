@@ -194,7 +194,9 @@ tt_status tt_hf_config_read(const char *dir, tt_hf_config *config, tt_error *err
     *config = (tt_hf_config){0};
     int n = snprintf(path, sizeof path, "%s/config.json", dir);
     if (n < 0 || (size_t)n >= sizeof path)
-        return tt_fail(err, TT_ERR_IO, "the path %s/config.json is longer than %zu bytes; use a shorter one", dir, sizeof path);
+        return tt_fail(err, TT_ERR_IO,
+                       "the path %s/config.json is longer than %zu bytes; use a shorter one", dir,
+                       sizeof path);
     json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &je);
     if (!root)
         return je.line < 0 ? tt_fail(err, TT_ERR_DATA, "reading %s failed: %s; give the folder of a published model", path,
@@ -203,7 +205,10 @@ tt_status tt_hf_config_read(const char *dir, tt_hf_config *config, tt_error *err
                                      path, je.text, je.line);
     tt_status st = read_all(config, root, err);
     if (st != TT_OK)
-        tt_fail_context(err, st, "%s does not describe a model that can be read (use the config.json of a published Llama)", path);
+        tt_fail_context(err, st,
+                        "%s does not describe a model that can be read (use the config.json of a "
+                        "published Llama)",
+                        path);
     json_decref(root);
     return st;
 }

@@ -160,7 +160,10 @@ static tt_status check_folder(const export *e, tt_error *err)
     static const char *const names[] = {SINGLE_FILE, INDEX_FILE};
     char path[PATH_MAX];
     if (strlen(e->opts->dir) > 3900)
-        return tt_fail(err, TT_ERR_USAGE, "exporting to %.100s…: the path is longer than 3900 characters; use a shorter one", e->opts->dir);
+        return tt_fail(
+            err, TT_ERR_USAGE,
+            "exporting to %.100s…: the path is longer than 3900 characters; use a shorter one",
+            e->opts->dir);
     for (int i = 0; i < 2; i++) {
         path_of(e, names[i], path);
         if (access(path, F_OK) == 0)
@@ -179,8 +182,10 @@ tt_status tt_llama_export(const tt_hf_export_opts *opts, const tt_hf_config *con
     export e = {.opts = opts, .config = config, .source = source, .context = context};
     tt_hf_config described = *config;
     if (opts->dtype != TT_F32 && opts->dtype != TT_BF16)
-        return tt_fail(err, TT_ERR_DTYPE, "exporting to %s as %s: weights are written as float32 or bfloat16; use one of these", opts->dir,
-                       tt_dtype_name(opts->dtype));
+        return tt_fail(
+            err, TT_ERR_DTYPE,
+            "exporting to %s as %s: weights are written as float32 or bfloat16; use one of these",
+            opts->dir, tt_dtype_name(opts->dtype));
     TT_TRY(check_folder(&e, err));
     TT_TRY(plan(&e, err));
     snprintf(described.dtype, sizeof described.dtype, "%s", tt_dtype_name(opts->dtype));

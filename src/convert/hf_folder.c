@@ -42,7 +42,9 @@ static tt_status add_file(tt_hf_folder *f, const char *name, tt_error *err)
         return tt_fail(err, TT_ERR_NOMEM, "opening %s: out of memory", f->dir);
     f->files = grown;
     if (join(path, sizeof path, f->dir, name) != 0)
-        return tt_fail(err, TT_ERR_IO, "opening %s/%s: the path is longer than %zu bytes; use a shorter one", f->dir, name, sizeof path);
+        return tt_fail(err, TT_ERR_IO,
+                       "opening %s/%s: the path is longer than %zu bytes; use a shorter one",
+                       f->dir, name, sizeof path);
     tt_status st = tt_safetensors_open(path, &f->files[f->n_files], err);
     if (st == TT_OK)
         f->n_files++;

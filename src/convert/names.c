@@ -176,7 +176,9 @@ tt_status tt_llama_check_folder(const tt_hf_folder *folder, const tt_hf_config *
     }
 out:
     if (st != TT_OK)
-        tt_fail_context(err, st, "model folder %s does not fit its config.json (use the two of one model)", tt_hf_folder_path(folder));
+        tt_fail_context(err, st,
+                        "model folder %s does not fit its config.json (use the two of one model)",
+                        tt_hf_folder_path(folder));
     return st;
 }
 

@@ -89,7 +89,9 @@ static tt_status check_specs(const char *path, slot *slots, const tt_safetensors
         int good = text && strcmp(s->name, "__metadata__") != 0;
         json_decref(text);
         if (!good || !tt_st_bits(s->dtype, &slots[i].rank) || tt_st_bytes(s->dtype, s->ndim, s->shape) < 0)
-            return tt_fail(err, TT_ERR_DATA, "writing %s: tensor \"%.200s\" of dtype \"%.40s\" has a name, dtype or shape that the form cannot hold; use another --dtype",
+            return tt_fail(err, TT_ERR_DATA,
+                           "writing %s: tensor \"%.200s\" of dtype \"%.40s\" has a name, dtype or "
+                           "shape that the form cannot hold; use another --dtype",
                            path, s->name, s->dtype);
     }
     qsort(slots, (size_t)n, sizeof *slots, compare_slot_names);
@@ -110,8 +112,10 @@ static tt_status write_at(tt_safetensors_writer *w, const void *data, int64_t by
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            return tt_fail(err, TT_ERR_IO, "writing %s at byte %lld failed: %s; check the file system and its free space", w->temporary, (long long)at,
-                           strerror(got < 0 ? errno : ENOSPC));
+            return tt_fail(
+                err, TT_ERR_IO,
+                "writing %s at byte %lld failed: %s; check the file system and its free space",
+                w->temporary, (long long)at, strerror(got < 0 ? errno : ENOSPC));
         p += got;
         at += got;
         bytes -= got;
@@ -168,8 +172,10 @@ tt_status tt_safetensors_put(tt_safetensors_writer *writer, int i, int64_t offse
                              tt_error *err)
 {
     if (i < 0 || i >= writer->n || offset < 0 || bytes < 0 || offset > writer->bytes[i] - bytes)
-        return tt_fail(err, TT_ERR_SHAPE, "writing %s: bytes %lld to %lld do not lie in tensor %d; write each row once", writer->path,
-                       (long long)offset, (long long)(offset + bytes), i);
+        return tt_fail(
+            err, TT_ERR_SHAPE,
+            "writing %s: bytes %lld to %lld do not lie in tensor %d; write each row once",
+            writer->path, (long long)offset, (long long)(offset + bytes), i);
     writer->given += bytes;
     return write_at(writer, data, bytes, writer->data_at + writer->begin[i] + offset, err);
 }
@@ -182,7 +188,9 @@ tt_status tt_safetensors_finish(tt_safetensors_writer **writer, tt_error *err)
         st = tt_fail(err, TT_ERR_INTERNAL, "writing %s: %lld bytes of data were given, the header promises %lld", w->path,
                      (long long)w->given, (long long)w->wanted);
     } else if (fsync(w->fd) != 0 || rename(w->temporary, w->path) != 0) {
-        st = tt_fail(err, TT_ERR_IO, "finishing %s failed: %s; check the file system and its free space", w->path, strerror(errno));
+        st = tt_fail(err, TT_ERR_IO,
+                     "finishing %s failed: %s; check the file system and its free space", w->path,
+                     strerror(errno));
     } else {
         free(w->temporary);
         w->temporary = NULL; /* it has the final name now */

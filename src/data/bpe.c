@@ -135,17 +135,21 @@ static tt_status grow_tokens(tt_bpe *b, int32_t id, size_t n, tt_error *err)
 tt_status tt_bpe_add_token(tt_bpe *b, int32_t id, const void *bytes, size_t n, int reachable, tt_error *err)
 {
     if (id < 0 || id >= ID_LIMIT)
-        return tt_fail(err, TT_ERR_DATA, "token \"%.*s\" has id %d; ids go from 0 to %d: download the tokenizer again", (int)(n < 40 ? n : 40),
-                       (const char *)bytes, id, ID_LIMIT - 1);
+        return tt_fail(
+            err, TT_ERR_DATA,
+            "token \"%.*s\" has id %d; ids go from 0 to %d: download the tokenizer again",
+            (int)(n < 40 ? n : 40), (const char *)bytes, id, ID_LIMIT - 1);
     tt_status st = grow_tokens(b, id, n, err);
     if (st != TT_OK)
         return st;
     while (b->size <= id)
         b->tokens[b->size++] = (span){0, ABSENT};
     if (b->tokens[id].length != ABSENT)
-        return tt_fail(err, TT_ERR_DATA, "the tokens \"%.*s\" and \"%.*s\" both have the id %d; each needs its own: download the tokenizer again",
-                       (int)((b->tokens[id].length & ~REACHABLE) % 41), b->blob + b->tokens[id].at, (int)(n < 40 ? n : 40),
-                       (const char *)bytes, id);
+        return tt_fail(err, TT_ERR_DATA,
+                       "the tokens \"%.*s\" and \"%.*s\" both have the id %d; each needs its own: "
+                       "download the tokenizer again",
+                       (int)((b->tokens[id].length & ~REACHABLE) % 41), b->blob + b->tokens[id].at,
+                       (int)(n < 40 ? n : 40), (const char *)bytes, id);
     b->tokens[id] = (span){(uint32_t)b->blob_n, (uint32_t)n | (reachable ? REACHABLE : 0)};
     memcpy(b->blob + b->blob_n, bytes, n);
     b->blob_n += n;
@@ -189,7 +193,10 @@ tt_status tt_bpe_index(tt_bpe *b, tt_error *err)
             continue;
         int32_t *word = find_word(b, b->blob + t->at, t->length & ~REACHABLE);
         if (*word >= 0)
-            return tt_fail(err, TT_ERR_DATA, "the ids %d and %d are the same token; a token may be listed once: download the tokenizer again", *word, id);
+            return tt_fail(err, TT_ERR_DATA,
+                           "the ids %d and %d are the same token; a token may be listed once: "
+                           "download the tokenizer again",
+                           *word, id);
         *word = id;
     }
     for (int i = 0; i < 256; i++) {
@@ -282,10 +289,14 @@ tt_status tt_bpe_add_merge(tt_bpe *b, int32_t left, int32_t right, uint32_t rank
     memcpy(both, x, n);
     memcpy(both + n, y, m);
     const int32_t joined = tt_bpe_find(b, both, n + m);
-    tt_status st = joined >= 0 ? TT_OK
-                               : tt_fail(err, TT_ERR_DATA, "merge %u joins the tokens %d and %d to \"%.*s\", which is not in the "
-                                         "vocabulary; the file is damaged or the two parts are of different tokenizers: download it again", rank,
-                                         left, right, (int)(n + m < 60 ? n + m : 60), both);
+    tt_status st =
+        joined >= 0
+            ? TT_OK
+            : tt_fail(err, TT_ERR_DATA,
+                      "merge %u joins the tokens %d and %d to \"%.*s\", which is not in the "
+                      "vocabulary; the file is damaged or the two parts are of different "
+                      "tokenizers: download it again",
+                      rank, left, right, (int)(n + m < 60 ? n + m : 60), both);
     if (joined >= 0)
         st = tt_bpe_put_merge(b, left, right, rank, joined, err);
     if (both != local)

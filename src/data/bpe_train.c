@@ -95,8 +95,11 @@ tt_status tt_bpe_trainer_create(const tt_bpe_train_opts *opts, tt_bpe_trainer **
     t->opts = *opts;
     TT_TRY(choose_pattern(t, err));
     if (opts->vocab_size < 256 + opts->n_special || opts->vocab_size > 1 << 24)
-        TT_TRY(tt_fail(err, TT_ERR_USAGE, "a vocabulary of %d tokens is out of range: 256 bytes and %d special tokens need %d at least, "
-                       "and 16777216 is the most; change --vocab-size", opts->vocab_size, opts->n_special, 256 + opts->n_special));
+        TT_TRY(tt_fail(err, TT_ERR_USAGE,
+                       "a vocabulary of %d tokens is out of range: 256 bytes and %d special tokens "
+                       "need %d at least, "
+                       "and 16777216 is the most; change --vocab-size",
+                       opts->vocab_size, opts->n_special, 256 + opts->n_special));
     t->word_mask = 1023;
     t->stat_mask = 4095;
     t->word_table = malloc((t->word_mask + 1) * sizeof *t->word_table);

@@ -230,7 +230,9 @@ static tt_status compile(const char *pattern, size_t n, uint32_t options, tt_reg
     if (!(*regex)->code) {
         pcre2_get_error_message(code, why, sizeof why);
         tt_regex_destroy(regex);
-        return tt_fail(err, TT_ERR_DATA, "the regular expression \"%.*s\" of the tokenizer cannot be compiled: %s at %zu; download the tokenizer again",
+        return tt_fail(err, TT_ERR_DATA,
+                       "the regular expression \"%.*s\" of the tokenizer cannot be compiled: %s at "
+                       "%zu; download the tokenizer again",
                        (int)(n < 200 ? n : 200), pattern, (const char *)why, at);
     }
     pcre2_jit_compile((*regex)->code, PCRE2_JIT_COMPLETE); /* without it the matcher is slower, not wrong */

@@ -88,8 +88,11 @@ tt_status tt_shard_add(tt_shard_writer *w, const int32_t *ids, size_t n, tt_erro
     TT_TRY(push(&w->starts, &w->info.documents, &w->room_starts, (uint64_t)w->info.tokens, tt_out_file_path(w->file), err));
     for (size_t i = 0; i < n; i++)
         if (ids[i] < 0 || ids[i] >= w->info.vocab)
-            TT_TRY(tt_fail(err, TT_ERR_DATA, "writing %s: token %lld has id %d, but the vocabulary has %lld; nothing is written: use the tokenizer of that vocabulary",
-                           tt_out_file_path(w->file), (long long)w->info.tokens + (long long)i, ids[i], (long long)w->info.vocab));
+            TT_TRY(tt_fail(err, TT_ERR_DATA,
+                           "writing %s: token %lld has id %d, but the vocabulary has %lld; nothing "
+                           "is written: use the tokenizer of that vocabulary",
+                           tt_out_file_path(w->file), (long long)w->info.tokens + (long long)i,
+                           ids[i], (long long)w->info.vocab));
     w->info.tokens += (int64_t)n;
     if (w->info.token_bytes == 4)
         return body(w, ids, n * sizeof *ids, err);

@@ -185,7 +185,10 @@ static tt_status add_pattern(tt_text_list *list, const char *pattern, tt_error *
     if (code != 0 && code != GLOB_NOMATCH) {
         globfree(&found);
         return code == GLOB_NOSPACE ? tt_fail(err, TT_ERR_NOMEM, "listing %s: no memory", pattern)
-                                    : tt_fail(err, TT_ERR_IO, "listing %s: a folder cannot be read (%s); check the path and its permissions", pattern, strerror(errno));
+                                    : tt_fail(err, TT_ERR_IO,
+                                              "listing %s: a folder cannot be read (%s); check the "
+                                              "path and its permissions",
+                                              pattern, strerror(errno));
     }
     if (code == 0)
         qsort(found.gl_pathv, found.gl_pathc, sizeof found.gl_pathv[0], compare_names);

@@ -158,8 +158,11 @@ static tt_status read_head(megatron *m, tt_error *err)
                        (unsigned long long)version);
     m->code = (tt_id_code)head[17];
     if (head[17] > TT_ID_U16 || tt_id_bytes(m->code) == 0)
-        return tt_fail(err, TT_ERR_DATA, "%s says dtype code %d (Megatron), which is no kind of ids; get files with one of 1 u8, 2 i8, 3 i16, 4 i32, 5 i64, "
-                       "8 u16", m->idx.path, head[17]);
+        return tt_fail(err, TT_ERR_DATA,
+                       "%s says dtype code %d (Megatron), which is no kind of ids; get files with "
+                       "one of 1 u8, 2 i8, 3 i16, 4 i32, 5 i64, "
+                       "8 u16",
+                       m->idx.path, head[17]);
     memcpy(&m->sequences, head + 18, 8);
     memcpy(&entries, head + 26, 8);
     const int64_t rest = m->idx.bytes - HEAD;

@@ -89,10 +89,15 @@ static tt_status open_raw(const tt_token_file *f, plain *p, int64_t *tokens, tt_
     p->code = width == 2 ? TT_ID_U16 : TT_ID_U32;
     *tokens = p->bytes.bytes / width;
     if (width != 2 && width != 4)
-        return tt_fail(err, TT_ERR_DATA, "%s: raw ids of %d bytes are asked for; use 2 (u16) or 4 (u32)", f->path, width);
+        return tt_fail(err, TT_ERR_DATA,
+                       "%s: raw ids of %d bytes are asked for; use 2 (u16) or 4 (u32)", f->path,
+                       width);
     if (p->bytes.bytes % width != 0)
-        return tt_fail(err, TT_ERR_DATA, "%s has %lld bytes, which is no multiple of %d, the width of an id (a raw file without a header); it is "
-                       "cut off or no file of tokens: get it again", f->path, (long long)p->bytes.bytes, width);
+        return tt_fail(err, TT_ERR_DATA,
+                       "%s has %lld bytes, which is no multiple of %d, the width of an id (a raw "
+                       "file without a header); it is "
+                       "cut off or no file of tokens: get it again",
+                       f->path, (long long)p->bytes.bytes, width);
     if (f->opts.token_bytes == 0 && looks_wide(p, *tokens))
         return tt_fail(err, TT_ERR_DATA, "%s has no header, and its ids look like 4 bytes each (every second 16-bit number is 0 to 3); say that "
                        "they are u32, or u16 if they are", f->path);

@@ -23,8 +23,13 @@ tt_status tt_tokenizer_open(const char *name, tt_tokenizer **out, tt_error *err)
     *out = NULL;
     if (strcmp(name, "byte") != 0 && !tt_fs_exists(name))
         return tt_closest_hint(
-            err, tt_fail(err, TT_ERR_CONFIG, "there is no tokenizer \"%.200s\"; use \"byte\", or the path of a folder with "
-                         "tokenizer.json, of a tokenizer.json or of a rank file (tokenizer.model of Llama 3, *.tiktoken)", name), name);
+            err,
+            tt_fail(err, TT_ERR_CONFIG,
+                    "there is no tokenizer \"%.200s\"; use \"byte\", or the path of a folder with "
+                    "tokenizer.json, of a tokenizer.json or of a rank file (tokenizer.model of "
+                    "Llama 3, *.tiktoken)",
+                    name),
+            name);
     t = calloc(1, sizeof *t);
     if (!t || !(t->name = strdup(name))) {
         st = tt_fail(err, TT_ERR_NOMEM, "opening the tokenizer \"%s\": no memory", name);
@@ -162,8 +167,11 @@ tt_status tt_tokenizer_encode(const tt_tokenizer *t, const char *text, size_t by
 
 static tt_status refuse_id(const tt_tokenizer *t, int32_t id, size_t at, tt_error *err)
 {
-    return tt_fail(err, TT_ERR_DATA, "decoding: id %d at position %zu is not in the %s tokenizer's 0..%d; the ids are of another "
-                   "tokenizer: use that one", id, at, t->name, t->vocab - 1);
+    return tt_fail(err, TT_ERR_DATA,
+                   "decoding: id %d at position %zu is not in the %s tokenizer's 0..%d; the ids "
+                   "are of another "
+                   "tokenizer: use that one",
+                   id, at, t->name, t->vocab - 1);
 }
 
 tt_status tt_tokenizer_decode_as(const tt_tokenizer *t, const int32_t *ids, size_t n, int keep_special, char **text,

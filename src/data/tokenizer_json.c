@@ -407,7 +407,10 @@ static tt_status read_added(reader *r, tt_error *err)
     json_array_foreach(r->added, i, v) {
         const json_t *content = json_object_get(v, "content"), *id = json_object_get(v, "id");
         if (!json_is_string(content) || !json_is_integer(id))
-            return tt_fail(err, TT_ERR_DATA, "%s: added token %zu has no content or no id; the file is damaged: download it again", r->path, i);
+            return tt_fail(err, TT_ERR_DATA,
+                           "%s: added token %zu has no content or no id; the file is damaged: "
+                           "download it again",
+                           r->path, i);
         const tt_added token = {.content = (char *)json_string_value(content),
                                 .n = json_string_length(content),
                                 .single_word = flag(v, "single_word", 0),
@@ -472,7 +475,8 @@ tt_status tt_hf_read_json(tt_hf *hf, tt_tokenizer *t, const char *text, size_t n
         tt_log_root(WARN, "%s was saved with %s%s%s on; titan does not apply it: documents keep their length", path,
                     r.cuts ? "truncation" : "", r.cuts && r.pads ? " and " : "", r.pads ? "padding" : "");
     if (!r.seen_model)
-        TT_TRY(tt_fail(err, TT_ERR_DATA, "%s has no \"model\"; it is no tokenizer.json: give one", path));
+        TT_TRY(tt_fail(err, TT_ERR_DATA, "%s has no \"model\"; it is no tokenizer.json: give one",
+                       path));
     TT_TRY(read_normalizer(&r, r.normalizer, err));
     if (r.pre_tokenizer && !json_is_null(r.pre_tokenizer))
         TT_TRY(read_pre_tokenizer(&r, r.pre_tokenizer, &byte_level, err));

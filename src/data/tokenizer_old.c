@@ -37,8 +37,11 @@ static tt_status read_line(tt_hf *hf, const char *line, size_t n, size_t number,
     const size_t left = (size_t)(space - line);
     const int32_t a = tt_hf_find(hf, line, left), b = tt_hf_find(hf, space + 1, n - left - 1);
     if (a < 0 || b < 0)
-        return tt_fail(err, TT_ERR_DATA, "%s:%zu: \"%.*s\" names a token that is not in vocab.json; the two files belong to different "
-                       "tokenizers: get both again", path, number, (int)(n < 60 ? n : 60), line);
+        return tt_fail(err, TT_ERR_DATA,
+                       "%s:%zu: \"%.*s\" names a token that is not in vocab.json; the two files "
+                       "belong to different "
+                       "tokenizers: get both again",
+                       path, number, (int)(n < 60 ? n : 60), line);
     tt_status st = tt_bpe_add_merge(hf->bpe, a, b, rank, err);
     return st == TT_OK ? st : tt_fail_context(err, st, "%s:%zu", path, number);
 }

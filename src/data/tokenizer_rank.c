@@ -73,7 +73,10 @@ static tt_status read_tokens(tt_hf *hf, const char *text, size_t n, const char *
         at = stop + 1;
     }
     if (*count < 256)
-        return tt_fail(err, TT_ERR_DATA, "%s holds %d tokens; a rank file has the 256 bytes at least: download it again", path, *count);
+        return tt_fail(
+            err, TT_ERR_DATA,
+            "%s holds %d tokens; a rank file has the 256 bytes at least: download it again", path,
+            *count);
     return TT_OK;
 }
 

@@ -57,8 +57,10 @@ static tt_status flavor(const char *name, tt_model_dims *dims, tt_error *err)
     const int n = (int)(sizeof flavors / sizeof flavors[0]);
     for (int i = 0; i < n; i++)
         known[i] = flavors[i].name;
-    tt_status st = tt_fail(err, TT_ERR_CONFIG,
-                           "model.flavor = \"%s\" is not a size of llama3; use debugmodel, 1B, 3B, 8B, 70B or 405B", name);
+    tt_status st = tt_fail(
+        err, TT_ERR_CONFIG,
+        "model.flavor = \"%s\" is not a size of llama3; use debugmodel, 1B, 3B, 8B, 70B or 405B",
+        name);
     return tt_closest_hint_word(err, st, name, known, n);
 }
 

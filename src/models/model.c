@@ -19,7 +19,9 @@ tt_status tt_family_find(const char *name, const tt_family **family, tt_error *e
     const int n = (int)(sizeof families / sizeof families[0]);
     for (int i = 0; i < n; i++)
         known[i] = families[i]->name;
-    tt_status st = tt_fail(err, TT_ERR_CONFIG, "model.name = \"%s\" is not a family that is built in; use \"llama3\"", name);
+    tt_status st =
+        tt_fail(err, TT_ERR_CONFIG,
+                "model.name = \"%s\" is not a family that is built in; use \"llama3\"", name);
     return tt_closest_hint_word(err, st, name, known, n);
 }
 
@@ -27,14 +29,17 @@ static tt_status check_dims(const tt_model_dims *d, tt_error *err)
 {
     if (d->dim < 1 || d->n_layers < 1 || d->n_heads < 1 || d->n_kv_heads < 1 || d->head_dim < 1 || d->ffn_dim < 1 ||
         d->vocab_size < 1)
-        return tt_fail(err, TT_ERR_CONFIG,
-                       "model shapes dim %d, n_layers %d, n_heads %d, n_kv_heads %d, head_dim %d, ffn_dim %d, "
-                       "vocab_size %lld: each must be at least 1; change those of the [model] section",
-                       d->dim, d->n_layers, d->n_heads, d->n_kv_heads, d->head_dim, d->ffn_dim,
-                       (long long)d->vocab_size);
+        return tt_fail(
+            err, TT_ERR_CONFIG,
+            "model shapes dim %d, n_layers %d, n_heads %d, n_kv_heads %d, head_dim %d, ffn_dim %d, "
+            "vocab_size %lld: each must be at least 1; change those of the [model] section",
+            d->dim, d->n_layers, d->n_heads, d->n_kv_heads, d->head_dim, d->ffn_dim,
+            (long long)d->vocab_size);
     if (d->n_heads % d->n_kv_heads)
-        return tt_fail(err, TT_ERR_CONFIG, "model.n_heads=%d is not divisible by model.n_kv_heads=%d; each kv head "
-                       "serves the same number of query heads: use a divisor of n_heads", d->n_heads, d->n_kv_heads);
+        return tt_fail(err, TT_ERR_CONFIG,
+                       "model.n_heads=%d is not divisible by model.n_kv_heads=%d; each kv head "
+                       "serves the same number of query heads: use a divisor of n_heads",
+                       d->n_heads, d->n_kv_heads);
     if (d->head_dim % 2)
         return tt_fail(err, TT_ERR_CONFIG, "model.head_dim=%d is odd; RoPE rotates pairs, so use an even one",
                        d->head_dim);

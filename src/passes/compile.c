@@ -29,7 +29,8 @@ tt_status tt_compile_check(const tt_model *model, const tt_mesh *mesh, const tt_
     char fits[256];
     if (opts->seq_len < 1 || opts->batch < 1 || opts->n_microbatches < 1)
         return tt_fail(err, TT_ERR_CONFIG,
-                       "training.seq_len=%lld, local batch %d, accumulation steps %d: each must be at least 1; change them",
+                       "training.seq_len=%lld, local batch %d, accumulation steps %d: each must be "
+                       "at least 1; change them",
                        (long long)opts->seq_len, opts->batch, opts->n_microbatches);
     if (d->n_heads % tp)
         return tt_fail(err, TT_ERR_MESH,

@@ -294,7 +294,9 @@ static tt_status place_instr(tt_sharder *s, tt_instr *i)
             continue;
         int r = choose_row(s, i, a, rows, n);
         if (r == NO_ROW)
-            return tt_fail(s->err, TT_ERR_MESH, "op %s has no placement on axis %s for the operands it meets; use degree 1 on that axis",
+            return tt_fail(s->err, TT_ERR_MESH,
+                           "op %s has no placement on axis %s for the operands it meets; use "
+                           "degree 1 on that axis",
                            tt_op_info(i->op)->name, tt_axis_name(a));
         for (int k = 0; k < i->n_in; k++)
             in[k][a] = rows[r].in[k];

@@ -80,8 +80,9 @@ static tt_status bind_instr(tt_executor *ex, const tt_instr *i, bound *b, tt_err
         return TT_OK;
     b->fn = ex->device->kernel(tt_op_info(i->op)->name);
     if (!b->fn)
-        return tt_fail(err, TT_ERR_DEVICE, "op %s has no kernel on device %s; choose another device.name", tt_op_info(i->op)->name,
-                       ex->device->table->name);
+        return tt_fail(err, TT_ERR_DEVICE,
+                       "op %s has no kernel on device %s; choose another device.name",
+                       tt_op_info(i->op)->name, ex->device->table->name);
     return TT_OK;
 }
 
@@ -264,7 +265,9 @@ static int poll_comm(void *ctx, tt_error *err)
         w->waiting = tt_clock_s();
     int done = w->request ? w->ex->comm->table->poll(w->ex->comm, w->request) : 1;
     if (done < 0)
-        tt_fail(err, (tt_status)done, "a communication of part of the step failed (op %s); check the other ranks and the network",
+        tt_fail(err, (tt_status)done,
+                "a communication of part of the step failed (op %s); check the other ranks and the "
+                "network",
                 tt_op_info(w->instr->op)->name);
     if (done <= 0)
         return done;

@@ -48,7 +48,10 @@ static tt_status read_config(const tt_ckpt *c, tt_config *cfg, tt_error *err)
     snprintf(path, sizeof path, "%s/titan-config-XXXXXX", tmp ? tmp : "/tmp");
     int fd = text ? mkstemp(path) : -1;
     if (!text)
-        TT_TRY(tt_fail(err, TT_ERR_CKPT, "%s does not hold its configuration; it was not saved by titan-train: give one that was", tt_ckpt_path(c)));
+        TT_TRY(tt_fail(err, TT_ERR_CKPT,
+                       "%s does not hold its configuration; it was not saved by titan-train: give "
+                       "one that was",
+                       tt_ckpt_path(c)));
     if (fd < 0)
         TT_TRY(tt_fail(err, TT_ERR_IO, "cannot make a temporary file %s; set TMPDIR to a folder that can be written", path));
     if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))

@@ -34,7 +34,8 @@ tt_status tt_guard_same_program(tt_world *world, const tt_program *p, tt_error *
     tt_status st = TT_OK;
     if (mine != first)
         st = tt_fail(err, TT_ERR_INTERNAL,
-                     "this rank's communications are not rank 0's: it would wait forever; use one build and one "
+                     "this rank's communications are not rank 0's: it would wait forever; use one "
+                     "build and one "
                      "configuration on all ranks, and if it was so, please report it");
     return tt_world_agree(world, st, err);
 }

@@ -13,11 +13,15 @@ tt_status tt_model_dims_from_hf(const tt_hf_config *c, const char **family, tt_m
         return tt_fail(err, TT_ERR_CONFIG, "config.json says model_type \"%s\"; this titan reads \"llama\"",
                        c->model_type);
     if (strcmp(c->rope_type, "llama3") && strcmp(c->rope_type, "default"))
-        return tt_fail(err, TT_ERR_CONFIG, "config.json says rope_type \"%s\"; for a llama titan knows \"default\" and "
-                       "\"llama3\": give a model with one of them", c->rope_type);
+        return tt_fail(err, TT_ERR_CONFIG,
+                       "config.json says rope_type \"%s\"; for a llama titan knows \"default\" and "
+                       "\"llama3\": give a model with one of them",
+                       c->rope_type);
     if (c->attention_bias || c->mlp_bias)
-        return tt_fail(err, TT_ERR_CONFIG, "config.json has %s = true; a llama of titan has no biases: use a model without",
-                       c->attention_bias ? "attention_bias" : "mlp_bias");
+        return tt_fail(
+            err, TT_ERR_CONFIG,
+            "config.json has %s = true; a llama of titan has no biases: use a model without",
+            c->attention_bias ? "attention_bias" : "mlp_bias");
     *family = "llama3";
     *dims = (tt_model_dims){.dim = (int)c->hidden_size,
                             .n_layers = (int)c->num_hidden_layers,

@@ -62,8 +62,10 @@ static tt_status read_number(const json_t *o, const char *name, const tt_ckpt *c
 {
     const json_t *v = json_object_get(o, name);
     if (!json_is_integer(v))
-        return tt_fail(err, TT_ERR_CKPT, "checkpoint %s does not say its %s; it was not saved by titan-train: use one that was",
-                       tt_ckpt_path(c), name);
+        return tt_fail(
+            err, TT_ERR_CKPT,
+            "checkpoint %s does not say its %s; it was not saved by titan-train: use one that was",
+            tt_ckpt_path(c), name);
     *out = json_integer_value(v);
     return TT_OK;
 }

@@ -175,8 +175,11 @@ tt_status tt_boot_mpi_open(tt_world *w, int expected, tt_error *err)
         MPI_Finalize();
         free(m);
         if (level < MPI_THREAD_FUNNELED)
-            return tt_fail(err, TT_ERR_LAUNCH, "joining the job: this MPI library offers thread level %d, below MPI_THREAD_FUNNELED = %d; "
-                                               "use one that was built with threads", level, MPI_THREAD_FUNNELED);
+            return tt_fail(err, TT_ERR_LAUNCH,
+                           "joining the job: this MPI library offers thread level %d, below "
+                           "MPI_THREAD_FUNNELED = %d; "
+                           "use one that was built with threads",
+                           level, MPI_THREAD_FUNNELED);
         return tt_fail(err, TT_ERR_LAUNCH,
                        "joining the job: the launcher announced %d ranks but MPI found %d; the launcher belongs to "
                        "another MPI library than the program: use the mpirun of the library it was built with, or "
