@@ -10,7 +10,7 @@ run "$train" "$tiny" --training.steps=15 --checkpoint.interval=10 --checkpoint.k
 check "15 steps" [ $rc = 0 ]
 rm -rf "$work/out/checkpoint/step-15"
 cd "$work/out/tb" || exit 1
-printf '\050\0\0\0\0\0\0\0torn' >>"$(ls events*)" # killed in a write
+printf '\050\0\0\0\0\0\0\0torn' >>"$(ls events*)" # torn in a write
 sleep 1 # event files sort by their second
 run "$train" "$tiny" --training.steps=20 --optimizer.lr=1e-3 --metrics.enable_tensorboard --validation.enable --validation.freq=10 \
     --validation.steps=2 --validation.seq_len=32 --validation.dataset_path="$work/data"

@@ -1,4 +1,4 @@
-# titan-report from outside: what it refuses, the text form to the letter, the page's safety, a run killed and resumed.
+# titan-report from outside: what it refuses, the text form to the letter, the page's safety, a torn record and a resume.
 . "$top_srcdir/tests/lib.sh"
 report=$top_builddir/titan-report
 cd "$work" || exit 1
@@ -74,7 +74,7 @@ check "-o - is the standard output" grep -q '</html>' page.html
 run "$report" a -o no/such/folder/x.html
 check "a folder that is not there" [ $rc = 74 ]
 
-# Run to 15, checkpoint at 10, killed in a write, resumed to 20: each step once, 11 to 15 of the later run.
+# Run to 15, checkpoint at 10, a record torn in a write, resumed to 20: each step once, 11 to 15 of the later run.
 run "$train" "$tiny" --training.steps=15 --checkpoint.interval=10 --checkpoint.keep_latest_k=0 --metrics.enable_tensorboard
 check "15 steps" [ $rc = 0 ]
 rm -rf out/checkpoint/step-15
