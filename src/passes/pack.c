@@ -200,19 +200,16 @@ static int heavier_first(const void *a, const void *b)
 }
 
 /* What decides who is placed first: the size; size times life. */
-enum { BY_SIZE, BY_AREA, N_RULES };
+enum { BY_SIZE, BY_AREA, N_RULES, TRIES = 16 };
 
 static double weight(const item *x, int rule)
 {
     return rule == BY_SIZE ? (double)x->bytes : (double)x->bytes * (x->until - x->first);
 }
 
-static size_t place_all(packer *k, int rule)
+/* Place all in the order of their weights. */
+static size_t place_all(packer *k, key *order)
 {
-    key *order = malloc(sizeof *order * (size_t)(k->n + 1));
-    TT_ASSERT(order);
-    for (int x = 0; x < k->n; x++)
-        order[x] = (key){weight(&k->item[x], rule), k->item[x].first, x};
     qsort(order, (size_t)k->n, sizeof *order, heavier_first);
     for (int b = 0; b <= (k->code->n - 1) / SPAN; b++)
         k->bucket[b].n = 0;
@@ -226,22 +223,35 @@ static size_t place_all(packer *k, int rule)
             high = x->offset + x->bytes;
         bucket_add(k, order[i].x);
     }
-    free(order);
     return high;
 }
 
-/* The best of the rules; a later one is tried only while there is something to win. */
+/* Whoever reaches beyond `limit` was placed too late: let it come earlier the next time.
+ * Source: Joslin and Clements, "Squeaky wheel optimization", JAIR 10, 1999. */
+static void raise_late_ones(const packer *k, key *order, size_t limit)
+{
+    for (int i = 0; i < k->n; i++)
+        if (k->item[order[i].x].offset + k->item[order[i].x].bytes > limit)
+            order[i].weight *= 3;
+}
+
+/* The best of some orders; a further one is tried only while there is something to win. */
 static size_t place_best(packer *k, size_t floor)
 {
     size_t best = (size_t)-1;
-    for (int rule = 0; rule < N_RULES && best > floor + floor / 64; rule++) {
-        size_t high = place_all(k, rule);
-        if (high >= best)
-            continue;
-        best = high;
-        for (int x = 0; x < k->n; x++)
+    key *order = malloc(sizeof *order * (size_t)(k->n + 1));
+    TT_ASSERT(order);
+    for (int try = 0; try < N_RULES + TRIES && best > floor + floor / 64; try++) {
+        for (int x = 0; (try < N_RULES || try == N_RULES + TRIES / 2) && x < k->n; x++)
+            order[x] = (key){weight(&k->item[x], try % 2), k->item[x].first, x};
+        const size_t high = place_all(k, order);
+        for (int x = 0; high < best && x < k->n; x++)
             k->p->value[k->item[x].v].offset = k->item[x].offset;
+        best = high < best ? high : best;
+        if (try + 1 >= N_RULES)
+            raise_late_ones(k, order, high - high / 10);
     }
+    free(order);
     return best;
 }
 
