@@ -103,21 +103,21 @@ static void refusals(void)
     ok(save_at(4, "{}", &t, 1) == TT_OK && tt_ckpt_open(dir, 4, &c, &err) == TT_OK, "saved and opened by number");
     u = t;
     u.name = "model/layers.0.attention.wk.weight";
-    ok(tt_ckpt_read(c, &u, 1, &err) == TT_ERR_CKPT, "a name that is not there");
+    ok(tt_ckpt_read(c, &u, 1, &err) == TT_ERR_CONFIG, "a name that is not there");
     snprintf(text, sizeof text,
              "checkpoint %s/step-4 has no tensor %s; the closest of its 1 is %s; use the config "
-             "the checkpoint was made with",
+             "the checkpoint was made with, or another job.dump_folder",
              dir, u.name, t.name);
     is_str(err.text, text, "names the closest");
     u = t;
     memcpy(u.shape, other, sizeof other);
-    ok(tt_ckpt_read(c, &u, 1, &err) == TT_ERR_CKPT, "another shape");
-    snprintf(text, sizeof text, "tensor %s is float32 [4, 6] in checkpoint %s/step-4 and float32 [6, 4] in this model; use the config the checkpoint was made with",
+    ok(tt_ckpt_read(c, &u, 1, &err) == TT_ERR_CONFIG, "another shape");
+    snprintf(text, sizeof text, "tensor %s is float32 [4, 6] in checkpoint %s/step-4 and float32 [6, 4] in this model; use the config the checkpoint was made with, or another job.dump_folder",
              t.name, dir);
     is_str(err.text, text, "shows both");
     u = t;
     u.dtype = TT_BF16;
-    ok(tt_ckpt_read(c, &u, 1, &err) == TT_ERR_CKPT && strstr(err.text, "bfloat16 [4, 6]"), "another dtype");
+    ok(tt_ckpt_read(c, &u, 1, &err) == TT_ERR_CONFIG && strstr(err.text, "bfloat16 [4, 6]"), "another dtype");
     tt_ckpt_close(&c);
     ok(tt_ckpt_open(dir, 77, &c, &err) == TT_ERR_CKPT && !c, "a step that is not there");
     snprintf(text, sizeof text, "there is no checkpoint of step 77 in %s, the newest is step-4; choose another step or leave the step out", dir);

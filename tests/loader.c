@@ -59,7 +59,7 @@ static void refusals(const tt_tokenizer *t)
         {"abc.dat", 5, 0, TT_ERR_DATA, "sequence too long for the data: a row needs 6 tokens"},
         {"abc.dat", 5, 0, TT_ERR_DATA, "holds 5; use training.seq_len <= 4 or more text"},
         {"abc.dat", 0, 0, TT_ERR_CONFIG, "training.seq_len=0 must be at least 1"},
-        {"abc.dat", 4, 257, TT_ERR_DATA, "has 257 rows; use a vocabulary of at least 258"},
+        {"abc.dat", 4, 257, TT_ERR_DATA, "has 257 rows; use model.vocab_size >= 258"},
     };
     tt_error err = {0};
     snprintf(path, sizeof path, "%s/empty", dir);

@@ -93,7 +93,7 @@ check "sequence too long for the data" refused 74 "training.seq_len=32: sequence
 $work/short.txt holds 8; use training.seq_len <= 7 or more text"
 t --model.vocab_size=100
 check "more ids than the model has rows" refused 74 "the tokenizer \"byte\" marks documents with the ids 256 and 257, but the \
-model's vocabulary has 100 rows; use a vocabulary of at least 258"
+model's vocabulary has 100 rows; use model.vocab_size >= 258"
 run "$train" --model.tokenizer_path=byte --job.dump_folder="$work/out"
 check "no data configured" refused 78 "training.dataset = \"c4_test\" has no files: titan downloads nothing; put a file data.json of \
 JSON lines with a field \"text\" into the folder tests/assets/c4_test here, or set training.dataset_path to a file, a folder of .txt \
@@ -233,6 +233,34 @@ check "--help" says "training.seq_len"
 sed 's/  *#.*//' "$work/printed.cfg" | grep -v config_file >"$work/p1"
 sed 's/  *#.*//' "$work/again.cfg" | grep -v config_file >"$work/p2"
 check "--print-config reads back identical" cmp -s "$work/p1" "$work/p2"
+
+# --- a folder that another run used ---
+rm -rf "$work/used"
+run "$train" "$tiny" --job.dump_folder="$work/used" --training.steps=8 --checkpoint.interval=4 --checkpoint.keep_latest_k=2
+check "a run" [ $rc = 0 ]
+u() { # options…
+    run "$train" "$tiny" --job.dump_folder="$work/used" --training.steps=10 --checkpoint.interval=2 --checkpoint.keep_latest_k=2 "$@"
+}
+u --model.dim=64
+check "another model in its folder: exit code" [ $rc = 78 ]
+check "what differs" says "is float32 [258, 32] in checkpoint $work/used/checkpoint/step-8 and float32 [258, 64] in this model; use the config \
+the checkpoint was made with, or another job.dump_folder"
+u --model.n_layers=3
+check "more layers: exit code" [ $rc = 78 ]
+u --model.tokenizer_path="$top_srcdir/tests/golden/tokenizer/llama3" --model.vocab_size=258 --training.dataset_path="$work/data"
+check "its checkpoints are all there" [ "$(ls "$work/used/checkpoint" | tr '\n' ' ')" = "step-4 step-8 " ]
+u --training.seq_len=16 --training.steps=9
+check "other rows: told" says "it was rows of 32 + 1 tokens, packing stream, "
+check "and what they are now" says ", now it is rows of 16 + 1 tokens, packing stream, "
+for s in "$work/used/checkpoint"/step-*; do perturb "$s/COMMITTED" 3; done
+u
+check "all checkpoints damaged: exit code" [ $rc = 74 ]
+check "nothing is overwritten" says "complete checkpoints in $work/used/checkpoint can be read, and a fresh start would overwrite them; \
+repair one, move them away, or use another job.dump_folder"
+u --optimizer.name=adamw
+check "the nearest choice whatever the case" says 'did you mean "AdamW"?'
+u --profiling.enable_memory_snapshot --profiling.memory_snapshot_freq=3
+check "a key of the snapshot that is not built" [ $rc = 78 ]
 
 # --- the self-check ---
 if have_mpi; then

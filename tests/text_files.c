@@ -224,25 +224,25 @@ static void odd_lines(void)
 /* --- bad lines --------------------------------------------------------------------------------------------------------------------------- */
 
 static const struct { const char *line, *words; } bad[] = {
-    {"{\"body\": \"x\", \"n\": 1}", "there is no field \"text\" in this line; its fields are: body, n; name the field that holds the text, or "
-     "skip bad lines"},
-    {"{}", "there is no field \"text\" in this line; its fields are: (none); name the field that holds the text, or skip bad lines"},
-    {"{\"text\": null, \"b\": 1}", "the field \"text\" is null, not a string; the fields are: text, b; name the field that holds the text, or "
-     "skip bad lines"},
+    {"{\"body\": \"x\", \"n\": 1}", "there is no field \"text\" in this line; its fields are: body, n; name the field that holds the text (training.dataset_field, or --field of titan-tokenize), or "
+     "leave such lines out with --skip-bad of titan-tokenize shards"},
+    {"{}", "there is no field \"text\" in this line; its fields are: (none); name the field that holds the text (training.dataset_field, or --field of titan-tokenize), or leave such lines out with --skip-bad of titan-tokenize shards"},
+    {"{\"text\": null, \"b\": 1}", "the field \"text\" is null, not a string; the fields are: text, b; name the field that holds the text (training.dataset_field, or --field of titan-tokenize), or "
+     "leave such lines out with --skip-bad of titan-tokenize shards"},
     {"{\"text\": [\"a\", \"b\", {\"c\": 1}, 2, 3, 4, 5, 6]}", "the field \"text\" is [\"a\", \"b\", {\"c\": 1}, 2, 3, 4, …, not a string; the "
-     "fields are: text; name the field that holds the text, or skip bad lines"},
-    {"plain words", "at byte 1 of the line there should be an object; each line should be one JSON object: repair the line, or skip bad lines"},
+     "fields are: text; name the field that holds the text (training.dataset_field, or --field of titan-tokenize), or leave such lines out with --skip-bad of titan-tokenize shards"},
+    {"plain words", "at byte 1 of the line there should be an object; each line should be one JSON object: repair the line, or leave such lines out with --skip-bad of titan-tokenize shards"},
     {"[{\"text\": \"x\"}]", "at byte 1 of the line there is an array; a line should be an object; each line should be one JSON object: repair "
-     "the line, or skip bad lines"},
-    {"{", "at byte 2 of the line the line ends inside an object; each line should be one JSON object: repair the line, or skip bad lines"},
+     "the line, or leave such lines out with --skip-bad of titan-tokenize shards"},
+    {"{", "at byte 2 of the line the line ends inside an object; each line should be one JSON object: repair the line, or leave such lines out with --skip-bad of titan-tokenize shards"},
     {"{\"text\": \"x", NULL}, {"{\"text\": \"x\\", NULL}, {"{\"text\": \"\\q\"}", NULL}, {"{\"text\": \"\\u12g4\"}", NULL}, {"{\"text\": \"\\u12", NULL},
     {"{\"text\": \"a\tb\"}", "at byte 12 of the line there is a control character in a string; each line should be one JSON object: repair the "
-     "line, or skip bad lines"},
+     "line, or leave such lines out with --skip-bad of titan-tokenize shards"},
     {"{\"text\": \"x\"} {", NULL}, {"{\"text\": \"x\",}", NULL}, {"{\"text\" \"x\"}", NULL}, {"{\"text\": 01}", NULL}, {"{\"text\": 1.}", NULL},
     {"{\"text\": 1e}", NULL}, {"{\"text\": -}", NULL}, {"{\"text\": [1,]}", NULL}, {"{\"text\": [1 2]}", NULL}, {"{\"text\": {\"a\":}}", NULL},
     {"{\"text\": {\"a\":1]}", NULL}, {"{\"text\": }", NULL}, {"{\"text\": tru}", NULL}, {"{text: \"x\"}", NULL}, {"{\"text\":", NULL},
     {"{\"text\": \"caf\xE9\"}", "byte 4 of the text (0xE9) is not UTF-8; convert the file (iconv -f LATIN1 -t UTF-8, if it is Latin-1), or let "
-     "such bytes become U+FFFD"},
+     "such bytes become U+FFFD (training.dataset_repair_utf8, or --repair-utf8 of titan-tokenize)"},
 };
 enum { N_BAD = sizeof bad / sizeof bad[0] };
 
@@ -313,7 +313,7 @@ static void wholes(void)
     read_one("empty.txt", &(tt_text_opts){.form = TT_TEXT_JSONL}, NULL, NULL);
     put_text("latin.txt", "one\ntwo caf\xE9\n");
     read_one("latin.txt", NULL, NULL, "latin.txt:2: byte 12 of the text (0xE9) is not UTF-8; convert the file (iconv -f LATIN1 -t UTF-8, if it "
-             "is Latin-1), or let such bytes become U+FFFD");
+             "is Latin-1), or let such bytes become U+FFFD (training.dataset_repair_utf8, or --repair-utf8 of titan-tokenize)");
     read_one("latin.txt", &(tt_text_opts){.utf8 = TT_TEXT_REPAIR}, "one\ntwo caf\xEF\xBF\xBD\n", NULL);
     read_one("latin.txt", &(tt_text_opts){.utf8 = TT_TEXT_KEEP}, "one\ntwo caf\xE9\n", NULL);
     put_text("latin.jsonl", "{\"text\": \"caf\xE9 \\n\"}");

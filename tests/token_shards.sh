@@ -45,7 +45,7 @@ refused 74 "there is no document in what was given (1 file, the first is $dir/em
     printf '"}\n{"text": "no line end"}'
 } >"$dir/odd.jsonl"
 { head -c 100 "$dir/odd.jsonl" | gzip; tail -c +101 "$dir/odd.jsonl" | gzip; } >"$dir/odd.jsonl.gz"
-refused 74 "odd.jsonl:5: the field \"text\" is null, not a string; the fields are: text; name the field that holds the text, or skip bad lines" \
+refused 74 "odd.jsonl:5: the field \"text\" is null, not a string; the fields are: text; name the field that holds the text (training.dataset_field, or --field of titan-tokenize), or leave such lines out with --skip-bad of titan-tokenize shards" \
     "$tok" shards --tokenizer=byte --out="$dir/new/x" "$dir/odd.jsonl"
 check "refusals leave nothing" nothing_left
 for f in odd.jsonl odd.jsonl.gz; do
@@ -100,8 +100,8 @@ run "$tok" shards --tokenizer=byte --format=nanogpt --dtype=u32 --no-bos --no-eo
 run "$tok" inspect --dtype=u32 --tokenizer=byte "$dir/wide-00000.bin"
 check "u32 when asked" says 'wide-00000.bin: nanogpt, 9 tokens of 4 bytes, documents not counted in this kind of file'
 printf 'caf\351\n' >"$dir/latin.txt"
-refused 74 "latin.txt:1: byte 4 of the text (0xE9) is not UTF-8" "$tok" shards --tokenizer=byte --out="$dir/latin" "$dir/latin.txt"
-run "$tok" shards --tokenizer=byte --repair-utf8 --out="$dir/latin" "$dir/latin.txt"
+refused 74 "latin.txt:1: byte 4 of the text (0xE9) is not UTF-8" "$tok" shards --tokenizer="$top_srcdir/tests/golden/tokenizer/llama3" --out="$dir/latin" "$dir/latin.txt"
+run "$tok" shards --tokenizer="$top_srcdir/tests/golden/tokenizer/llama3" --repair-utf8 --out="$dir/latin" "$dir/latin.txt"
 check "repaired when asked" says '1 document of 7 bytes, 1 document with ill-formed UTF-8 repaired'
 
 # A vocabulary of 70,000 does not go into 16 bits; a file that asks for truncation does not get it.

@@ -88,7 +88,7 @@ static void refusals(void)
     char want[4600];
     is_int(tt_tokenizer_open(dir, &t, &err), TT_ERR_CONFIG, "a folder without files");
     snprintf(want, sizeof want, "the folder %s holds no tokenizer: there should be tokenizer.json, or vocab.json and merges.txt, or tokenizer.model; "
-             "download the tokenizer of the model into it, or use \"byte\"", dir);
+             "download the tokenizer of the model into it, or set model.tokenizer_path = \"byte\"", dir);
     is_str(err.text, want, "  its message");
 }
 

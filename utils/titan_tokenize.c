@@ -327,7 +327,7 @@ static tt_status shards(const tt_tokenizer *t, char **files, int n, tt_error *er
         .shard_tokens = shard_tokens, .threads = threads < 1 ? 1 : threads > MAX_THREADS ? MAX_THREADS : (int)threads,
         .no_bos = options[OPT_NO_BOS].value != NULL, .no_eos = options[OPT_NO_EOS].value != NULL,
         .text = {.field = options[OPT_FIELD].value, .form = (tt_text_form)input, .skip_bad = options[OPT_SKIP_BAD].value != NULL,
-                 .utf8 = options[OPT_REPAIR].value ? TT_TEXT_REPAIR : TT_TEXT_REFUSE},
+                 .utf8 = !strcmp(tt_tokenizer_name(t), "byte") ? TT_TEXT_KEEP : options[OPT_REPAIR].value ? TT_TEXT_REPAIR : TT_TEXT_REFUSE},
     };
     TT_TRY(tt_tokenize_shards(&job, files, n, err));
     st = flush(err);

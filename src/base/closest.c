@@ -53,7 +53,7 @@ const char *tt_closest(const char *word, const char *(*nth)(void *ctx, int i), v
     int distance = 1000;
     for (int i = 0; i < n; i++) {
         const char *known = nth(ctx, i);
-        int d = tt_edit_distance(word, known);
+        int d = strcasecmp(word, known) == 0 ? 0 : tt_edit_distance(word, known);
         if (d < distance && is_near(word, known, d)) {
             distance = d;
             best = known;

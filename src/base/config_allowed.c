@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static int is_number(const tt_key *k)
 {
@@ -124,7 +125,7 @@ int tt_config_parse_bool(const char *text)
         {"false", "true"}, {"no", "yes"}, {"0", "1"}, {"off", "on"}};
     for (size_t w = 0; w < sizeof words / sizeof words[0]; w++)
         for (int b = 0; b < 2; b++)
-            if (strcmp(text, words[w][b]) == 0)
+            if (strcmp(text, words[w][b]) == 0 || (w == 0 && strcasecmp(text, words[w][b]) == 0))
                 return b;
     return -1;
 }

@@ -9,7 +9,9 @@
 static const struct {
     const char *keys, *by; /* keys: a prefix */
 } switches[] = {
-    {"profiling.", "profiling.enable_profiling"},
+    {"profiling.prof", "profiling.enable_profiling"},
+    {"profiling.trace", "profiling.enable_profiling"},
+    {"profiling.memory_", "profiling.enable_memory_snapshot"},
     {"parallelism.pipeline_parallel_", "parallelism.pipeline_parallel_degree"},
     {"parallelism.module_fqns_per_model_part", "parallelism.pipeline_parallel_degree"},
     {"parallelism.context_parallel_", "parallelism.context_parallel_degree"},

@@ -20,11 +20,15 @@ static void remember(int signal)
 
 void tt_signals_install(void)
 {
-    static const int signals[] = {SIGTERM, SIGUSR1, SIGUSR2, SIGINT};
+    static const int signals[] = {SIGTERM, SIGUSR1, SIGUSR2, SIGINT, SIGHUP};
     struct sigaction action = {.sa_handler = remember, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+    struct sigaction now;
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        if (signals[i] == SIGHUP && sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler == SIG_IGN)
+            continue; /* started by nohup: it is to outlive its terminal */
         sigaction(signals[i], &action, NULL);
+    }
 }
 
 int tt_signals_seen(void)
@@ -44,6 +48,7 @@ const char *tt_signals_name(int signal)
     case SIGUSR1: return "SIGUSR1";
     case SIGUSR2: return "SIGUSR2";
     case SIGINT: return "SIGINT";
+    case SIGHUP: return "SIGHUP";
     default: return "a signal";
     }
 }

@@ -301,16 +301,17 @@ static tt_status match(const tt_ckpt *c, const tt_ckpt_tensor *t, const tt_ckpt_
     char have[128], want[128];
     int i = tt_ckpt_manifest_find(&c->manifest, t->name);
     if (i < 0)
-        return tt_fail(err, TT_ERR_CKPT,
+        return tt_fail(err, TT_ERR_CONFIG,
                        "checkpoint %s has no tensor %s; the closest of its %d is %s; use the "
-                       "config the checkpoint was made with",
+                       "config the checkpoint was made with, or another job.dump_folder",
                        c->path, t->name, c->manifest.n_tensors,
                        tt_ckpt_manifest_closest(&c->manifest, t->name));
     *e = &c->manifest.tensors[i];
     shape_text(have, sizeof have, (*e)->dtype, (*e)->ndim, (*e)->shape);
     shape_text(want, sizeof want, t->dtype, t->ndim, t->shape);
     if (strcmp(have, want) != 0)
-        return tt_fail(err, TT_ERR_CKPT, "tensor %s is %s in checkpoint %s and %s in this model; use the config the checkpoint was made with",
+        return tt_fail(err, TT_ERR_CONFIG, "tensor %s is %s in checkpoint %s and %s in this model; use the config the checkpoint was made with, or "
+                       "another job.dump_folder",
                        t->name, have, c->path, want);
     tt_box box = tt_box_make(t->ndim, t->start, t->count);
     if (!tt_box_inside(&box, t->shape))

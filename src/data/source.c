@@ -84,7 +84,7 @@ static tt_status check_marks(const tt_source_opts *o, tt_error *err)
     const int32_t bos = tt_tokenizer_bos(o->tokenizer), eos = tt_tokenizer_eos(o->tokenizer);
     if (o->vocab > 0 && (bos >= o->vocab || eos >= o->vocab))
         return tt_fail(err, TT_ERR_DATA, "the tokenizer \"%s\" marks documents with the ids %d and %d, but the model's vocabulary has "
-                       "%lld rows; use a vocabulary of at least %lld", tt_tokenizer_name(o->tokenizer), bos, eos,
+                       "%lld rows; use model.vocab_size >= %lld", tt_tokenizer_name(o->tokenizer), bos, eos,
                        (long long)o->vocab, (long long)tt_tokenizer_vocab(o->tokenizer));
     return TT_OK;
 }

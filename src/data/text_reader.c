@@ -284,13 +284,13 @@ static tt_status bad_line(const tt_text_reader *r, const char *line, size_t n, c
     char names[600];
     if (f->why)
         return tt_fail(err, TT_ERR_DATA, "%s:%lld: at byte %zu of the line %s; each line should be one JSON object: repair the line, or "
-                       "skip bad lines", r->path, (long long)r->line, f->at + 1, f->why);
+                       "leave such lines out with --skip-bad of titan-tokenize shards", r->path, (long long)r->line, f->at + 1, f->why);
     tt_json_names(line, n, names, sizeof names);
     if (!f->value)
         return tt_fail(err, TT_ERR_DATA, "%s:%lld: there is no field \"%s\" in this line; its fields are: %s; name the field that holds "
-                       "the text, or skip bad lines", r->path, (long long)r->line, r->field, names[0] ? names : "(none)");
+                       "the text (training.dataset_field, or --field of titan-tokenize), or leave such lines out with --skip-bad of titan-tokenize shards", r->path, (long long)r->line, r->field, names[0] ? names : "(none)");
     return tt_fail(err, TT_ERR_DATA, "%s:%lld: the field \"%s\" is %.*s%s, not a string; the fields are: %s; name the field that holds the "
-                   "text, or skip bad lines", r->path, (long long)r->line, r->field, f->n < 30 ? (int)f->n : 30, f->value,
+                   "text (training.dataset_field, or --field of titan-tokenize), or leave such lines out with --skip-bad of titan-tokenize shards", r->path, (long long)r->line, r->field, f->n < 30 ? (int)f->n : 30, f->value,
                    f->n > 30 ? "…" : "", names);
 }
 
@@ -314,7 +314,7 @@ static tt_status make_utf8(tt_text_reader *r, tt_text_doc *doc, const char *text
         for (size_t i = 0; i < good; i++)
             line += text[i] == '\n';
     return tt_fail(err, TT_ERR_DATA, "%s:%lld: byte %zu of the text (0x%02X) is not UTF-8; convert the file (iconv -f LATIN1 -t UTF-8, if "
-                   "it is Latin-1), or let such bytes become U+FFFD", r->path, (long long)line, good + 1, (unsigned char)text[good]);
+                   "it is Latin-1), or let such bytes become U+FFFD (training.dataset_repair_utf8, or --repair-utf8 of titan-tokenize)", r->path, (long long)line, good + 1, (unsigned char)text[good]);
 }
 
 /* The text of a line to *doc; doc->text stays NULL when it makes no document. skim: only its being there matters. */

@@ -147,7 +147,7 @@ static tt_status open_folder(tt_hf *hf, tt_tokenizer *t, const char *folder, tt_
         st = open_ranks(hf, t, model, err);
     else
         st = tt_fail(err, TT_ERR_CONFIG, "the folder %s holds no tokenizer: there should be tokenizer.json, or vocab.json and merges.txt, "
-                     "or tokenizer.model; download the tokenizer of the model into it, or use \"byte\"", folder);
+                     "or tokenizer.model; download the tokenizer of the model into it, or set model.tokenizer_path = \"byte\"", folder);
     free(json);
     free(vocab);
     free(merges);

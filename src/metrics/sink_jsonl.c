@@ -69,6 +69,8 @@ static tt_status put_aside(const char *path, tt_error *err)
     if (asprintf(&old, "%s.old", path) < 0)
         return tt_fail(err, TT_ERR_NOMEM, "moving %s to %s.old: out of memory", path, path);
     tt_status st = rename(path, old) != 0 ? tt_fs_fail(err, "move to .old", path, errno) : TT_OK;
+    if (st == TT_OK)
+        tt_log_root(WARN, "this run starts anew in a folder that was used: what the earlier one reported is now %s", old);
     free(old);
     return st;
 }

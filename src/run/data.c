@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "data/dataset_names.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,9 +72,22 @@ out:
     return tt_closest_hint(err, st, path);
 }
 
+static int on_command_line(const tt_config *c, const char *key)
+{
+    const char *origin = tt_config_origin(c, key);
+    return origin && !strcmp(origin, "command line");
+}
+
+/* tokenizer_path wins, unless it stands in a file and the command line names hf_assets_path. */
+static const char *tokenizer_name(const tt_config *c)
+{
+    const int assets = on_command_line(c, "model.hf_assets_path") && !on_command_line(c, "model.tokenizer_path");
+    return given(c->model.tokenizer_path) && !assets ? c->model.tokenizer_path : c->model.hf_assets_path;
+}
+
 tt_status tt_job_data_open(const tt_config *c, int64_t vocab, tt_job_data *data, tt_error *err)
 {
-    const char *name = c->model.tokenizer_path ? c->model.tokenizer_path : c->model.hf_assets_path;
+    const char *name = tokenizer_name(c);
     tt_status st;
     TT_TRY(tt_tokenizer_open(name, &data->tokenizer, err));
     tt_loader_opts o = {.source = source_opts(c, data->tokenizer, vocab, "training"),
@@ -104,6 +118,33 @@ void tt_job_data_close(tt_job_data *data)
     tt_loader_close(&data->train);
     tt_loader_close(&data->validation);
     tt_tokenizer_close(&data->tokenizer);
+}
+
+tt_status tt_job_data_identity(const tt_config *c, const tt_job_data *data, char tokenizer[33], char **text, tt_error *err)
+{
+    unsigned char identity[16];
+    size_t size;
+    const tt_status st = tt_tokenizer_identity(data->tokenizer, identity, err);
+    *text = NULL;
+    if (st != TT_OK)
+        return st;
+    for (int i = 0; i < 16; i++)
+        sprintf(tokenizer + 2 * i, "%02x", identity[i]);
+    if (tt_loader_tokens(data->train) < 0)
+        return TT_OK;
+    FILE *out = open_memstream(text, &size);
+    TT_ASSERT(out);
+    fprintf(out, "rows of %lld + 1 tokens, packing %s, ", (long long)c->training.seq_len, c->training.packing);
+    if (c->training.dataloader.shuffle)
+        fprintf(out, "shuffled with seed %lld, ", (long long)c->training.dataloader.seed);
+    for (int i = 0; i < tt_loader_n_sources(data->train); i++) {
+        const int mixed = c->training.dataset_mixture.n > 0;
+        fprintf(out, "%s%.*s%s%lld tokens", i ? " and " : "", mixed ? (int)strcspn(c->training.dataset_mixture.items[i], " \t") : 0,
+                mixed ? c->training.dataset_mixture.items[i] : "", mixed ? " of " : "",
+                (long long)tt_source_tokens(tt_loader_source(data->train, i)));
+    }
+    fclose(out);
+    return TT_OK;
 }
 
 void tt_job_data_log(const tt_config *c, const tt_job_data *data, int64_t rows)

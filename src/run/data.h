@@ -15,6 +15,10 @@ typedef struct tt_job_data {
 tt_status tt_job_data_open(const tt_config *cfg, int64_t vocab, tt_job_data *data, tt_error *err);
 void tt_job_data_close(tt_job_data *data); /* accepts zeros */
 
+/** What a resume must find again: the tokenizer's identity in hex, and in *text (malloc'd) how the samples are cut and from how many tokens;
+ *  NULL when that is not known before reading. Errors: TT_ERR_NOMEM. */
+tt_status tt_job_data_identity(const tt_config *cfg, const tt_job_data *data, char tokenizer[33], char **text, tt_error *err);
+
 /** Say in the log what the data is, and what a step of `rows` rows means for it. */
 void tt_job_data_log(const tt_config *cfg, const tt_job_data *data, int64_t rows);
 

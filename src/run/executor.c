@@ -366,7 +366,6 @@ tt_status tt_executor_run(tt_executor *ex, const tt_call *calls, int n, tt_error
 void tt_executor_profile(tt_executor *ex, int enable)
 {
     ex->profile = enable;
-    memset(ex->times, 0, sizeof ex->times);
 }
 
 const tt_op_time *tt_executor_op_times(const tt_executor *ex)

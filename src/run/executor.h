@@ -32,7 +32,7 @@ tt_status tt_executor_run(tt_executor *ex, const tt_call *calls, int n, tt_error
 /** Bytes reserved on the device: equal to the plan's. */
 size_t tt_executor_reserved_bytes(const tt_executor *ex);
 
-/** Time spent per op since the last reset, in seconds (CPU device: the task itself). Off unless enabled. */
+/** Time spent per op while enabled, in seconds (CPU device: the task itself). Off at first. */
 typedef struct tt_op_time {
     double seconds;
     int64_t calls;

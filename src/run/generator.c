@@ -15,6 +15,16 @@
 
 /* --- the checkpoint and its configuration ------------------------------------------------------------------------- */
 
+/* The folder of a run stands for its checkpoints: malloc'd. */
+static char *steps_of(const char *path)
+{
+    char *inside = tt_fs_join(path, "checkpoint");
+    if (access(inside, F_OK) == 0)
+        return inside;
+    free(inside);
+    return strdup(path);
+}
+
 /* PATH is a step's folder, or a folder of steps (then the newest good one). */
 static tt_status open_checkpoint(const char *path, tt_ckpt **c, tt_error *err)
 {
@@ -138,7 +148,9 @@ tt_status tt_generator_open(const tt_generator_opts *o, tt_generator **out, tt_e
         TT_TRY(apply_settings(g->cfg, o, err));
         TT_TRY(open_published(g, err));
     } else {
-        TT_TRY(open_checkpoint(o->path, &g->ckpt, err));
+        free(g->path);
+        g->path = steps_of(o->path);
+        TT_TRY(open_checkpoint(g->path, &g->ckpt, err));
         TT_TRY(read_config(g->ckpt, g->cfg, err));
         TT_TRY(apply_settings(g->cfg, o, err));
         TT_TRY(tt_job_model(g->cfg, &g->model, err));
@@ -192,7 +204,7 @@ tt_status tt_generator_ready(tt_generator *g, tt_world *world, int64_t tokens, t
         TT_TRY(tt_engine_load_hf(g->engine, g->path, err));
     TT_TRY(tt_engine_eval_begin(g->engine, err));
 out:
-    free(state.bookmark);
+    tt_train_state_free(&state);
     return st;
 }
 

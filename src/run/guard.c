@@ -78,7 +78,7 @@ tt_status tt_guard_explain(tt_world *world, tt_engine *e, int64_t step, int64_t 
         snprintf(where, sizeof where, "every gradient is finite, their norm is too large to be a float");
     free(t);
     return tt_fail(err, TT_ERR_NONFINITE,
-                   "step %lld: loss %g, gradient norm %g (samples from %lld on): %s; nothing was updated. The newest "
-                   "checkpoint is sound: go on from it with a lower optimizer.lr, a longer warmup, or without these samples",
+                   "step %lld: loss %g, gradient norm %g (samples from %lld on): %s; nothing was updated. A "
+                   "checkpoint of an earlier step, where there is one, is sound: go on from it with a lower optimizer.lr, a longer warmup, or without these samples",
                    (long long)step, r->loss, r->grad_norm, (long long)cursor, where);
 }

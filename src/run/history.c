@@ -45,7 +45,11 @@ tt_status tt_history_add_start(const char *dump_folder, int64_t step, int ranks,
     if (!path || !line) {
         st = tt_fail(err, TT_ERR_NOMEM, "writing starts.jsonl in %s: out of memory", dump_folder);
     } else {
-        const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (step == 0 ? O_TRUNC : 0), 0666);
+        char *old = NULL;
+        if (step == 0 && asprintf(&old, "%s.old", path) > 0)
+            rename(path, old); /* an earlier run's, where there is one */
+        free(old);
+        const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
         const size_t n = strlen(line);
         errno = 0;
         if (fd < 0)

@@ -31,6 +31,9 @@ static json_t *meta_json(const tt_engine *e, const tt_train_state *s, const char
     json_t *o = json_pack("{s:I, s:I, s:I, s:I, s:s, s:o, s:s, s:s}", "step", (json_int_t)s->step, "data_cursor",
                           (json_int_t)s->cursor, "tokens_seen", (json_int_t)s->tokens, "seed", (json_int_t)s->seed,
                           "family", e->model->family->name, "mesh", mesh, "fingerprint", fingerprint, "config", config);
+    json_object_set_new(o, "tokenizer", json_string(s->tokenizer));
+    if (s->data)
+        json_object_set_new(o, "data", json_string(s->data));
     if (s->bookmark)
         json_object_set_new(o, "data_bookmark", json_string(s->bookmark));
     free(fingerprint);
@@ -70,7 +73,28 @@ static tt_status read_number(const json_t *o, const char *name, const tt_ckpt *c
     return TT_OK;
 }
 
-static tt_status read_meta(const tt_engine *e, const tt_ckpt *c, tt_train_state *s, tt_error *err)
+void tt_train_state_free(tt_train_state *s)
+{
+    free(s->bookmark);
+    free(s->data);
+    s->bookmark = s->data = NULL;
+}
+
+/* A run that goes on needs the ids that it learned; other rows of text are its user's business, but not silently. */
+static tt_status check_data(const json_t *o, const tt_ckpt *c, const tt_train_state *s, tt_error *err)
+{
+    const char *tokenizer = json_string_value(json_object_get(o, "tokenizer")), *data = json_string_value(json_object_get(o, "data"));
+    if (tokenizer && *tokenizer && *s->tokenizer && strcmp(tokenizer, s->tokenizer))
+        return tt_fail(err, TT_ERR_CONFIG, "checkpoint %s was trained with another tokenizer: its ids mean other texts (identity %s, now %s); "
+                       "use the tokenizer of that run, or start anew from its weights with checkpoint.initial_load_path and another "
+                       "job.dump_folder", tt_ckpt_path(c), tokenizer, s->tokenizer);
+    if (data && s->data && strcmp(data, s->data))
+        tt_log_root(WARN, "the data is not what checkpoint %s was trained on: it was %s, now it is %s; the samples from here on are other "
+                    "texts than those that would have come", tt_ckpt_path(c), data, s->data);
+    return TT_OK;
+}
+
+static tt_status read_meta(const tt_engine *e, const tt_ckpt *c, int goes_on, tt_train_state *s, tt_error *err)
 {
     json_t *o = json_loads(tt_ckpt_meta(c), 0, NULL);
     tt_status st;
@@ -78,6 +102,8 @@ static tt_status read_meta(const tt_engine *e, const tt_ckpt *c, tt_train_state 
     TT_TRY(read_number(o, "data_cursor", c, &s->cursor, err));
     TT_TRY(read_number(o, "tokens_seen", c, &s->tokens, err));
     TT_TRY(read_number(o, "seed", c, &s->seed, err));
+    if (goes_on)
+        TT_TRY(check_data(o, c, s, err));
     const char *mark = json_string_value(json_object_get(o, "data_bookmark"));
     free(s->bookmark);
     s->bookmark = mark ? strdup(mark) : NULL;
@@ -111,7 +137,7 @@ tt_status tt_state_load(tt_engine *e, tt_ckpt *ckpt, int optimizer, tt_train_sta
     tt_engine_tensors(e, optimizer, &wanted, &n_wanted);
     zero_padding(all, n_all);
     TT_TRY(tt_ckpt_read(ckpt, wanted, n_wanted, err));
-    TT_TRY(read_meta(e, ckpt, state, err));
+    TT_TRY(read_meta(e, ckpt, optimizer, state, err));
     TT_TRY(tt_engine_restore(e, err));
 out:
     free(all);

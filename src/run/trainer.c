@@ -20,6 +20,8 @@
 #include "run/state.h"
 #include "run/step_clock.h"
 
+#include <glob.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,7 +123,10 @@ static void choose_seed(tt_trainer *t)
 
 static tt_status open_data(tt_trainer *t, tt_error *err)
 {
-    return tt_world_agree(t->world, tt_job_data_open(t->cfg, t->model->dims.vocab_size, &t->data, err), err);
+    tt_status st = tt_job_data_open(t->cfg, t->model->dims.vocab_size, &t->data, err);
+    if (st == TT_OK)
+        st = tt_job_data_identity(t->cfg, &t->data, t->at.tokenizer, &t->at.data, err);
+    return tt_world_agree(t->world, st, err);
 }
 
 static double mib(size_t bytes)
@@ -204,7 +209,7 @@ void tt_trainer_destroy(tt_trainer **trainer)
     tt_fs_unlock(&t->lock);
     free(t->checkpoint_dir);
     free(t->config_text);
-    free(t->at.bookmark);
+    tt_train_state_free(&t->at);
     free(t);
     *trainer = NULL;
 }
@@ -264,6 +269,25 @@ static tt_status load_step(tt_trainer *t, int64_t step, tt_error *err)
     return st;
 }
 
+static int saves(const tt_trainer *t)
+{
+    return t->cfg->checkpoint.enable && !t->cfg->checkpoint.load_only;
+}
+
+/* A fresh start would overwrite checkpoints that were complete once: all of them must have been readable. */
+static tt_status nothing_is_lost(tt_trainer *t, tt_error *err)
+{
+    char pattern[PATH_MAX];
+    glob_t complete = {0};
+    tt_status st = TT_OK;
+    snprintf(pattern, sizeof pattern, "%s/step-*/COMMITTED", t->checkpoint_dir);
+    if (is_root(t) && saves(t) && glob(pattern, GLOB_NOSORT, NULL, &complete) == 0)
+        st = tt_fail(err, TT_ERR_CKPT, "none of the %zu complete checkpoints in %s can be read, and a fresh start would overwrite them; repair "
+                     "one, move them away, or use another job.dump_folder", complete.gl_pathc, t->checkpoint_dir);
+    globfree(&complete);
+    return tt_world_agree(t->world, st, err);
+}
+
 /* The newest checkpoint whose every byte is right; *found = 0 when there is none. A damaged one is named and the next older
  * is tried, unless it was asked for by number. */
 static tt_status resume(tt_trainer *t, int *found, tt_error *err)
@@ -273,6 +297,8 @@ static tt_status resume(tt_trainer *t, int *found, tt_error *err)
     *found = 0;
     for (;;) {
         st = agree_on_step(t, before, &step, err);
+        if (st == TT_OK && step < 0)
+            st = nothing_is_lost(t, err);
         if (st != TT_OK || step < 0)
             return st;
         st = load_step(t, step, err);
@@ -307,17 +333,19 @@ static tt_status load_initial(tt_trainer *t, const char *path, tt_error *err)
     if (split_step_path(path, dir, sizeof dir, &step)) {
         tt_ckpt *c = NULL;
         tt_train_state theirs = t->at;
-        theirs.bookmark = NULL;
+        theirs.bookmark = theirs.data = NULL;
         int whole = !t->cfg->checkpoint.initial_load_model_only;
         st = tt_ckpt_open(dir, step, &c, err);
         if (st == TT_OK)
             st = tt_state_load(t->engine, c, whole, &theirs, err);
         tt_ckpt_close(&c);
         if (st == TT_OK && whole) {
+            free(t->at.bookmark);
+            theirs.data = t->at.data;
             t->at = theirs;
-            theirs.bookmark = NULL;
+            theirs.bookmark = theirs.data = NULL;
         }
-        free(theirs.bookmark);
+        tt_train_state_free(&theirs);
     } else {
         st = tt_engine_load_hf(t->engine, path, err);
     }
@@ -392,11 +420,6 @@ static tt_status save(tt_trainer *t, int optimizer, tt_error *err)
     if (optimizer)
         t->saved_step = t->at.step;
     return TT_OK;
-}
-
-static int saves(const tt_trainer *t)
-{
-    return t->cfg->checkpoint.enable && !t->cfg->checkpoint.load_only;
 }
 
 static tt_status validate(tt_trainer *t, tt_error *err)
@@ -475,9 +498,10 @@ tt_status tt_trainer_step(tt_trainer *t, tt_error *err)
     tt_profiler_fed(t->profiler);
     TT_TRY(tt_world_agree(t->world, st, err));
     tt_step_clock_lap(&t->clock, ex, meeting(t));
-    if (t->cfg->debug.profile && t->at.step + 1 == t->first_step + 1)
-        tt_executor_profile(t->engine->executor, 1); /* from the second step on: the first one touches its memory */
+    if (t->cfg->debug.profile && t->at.step + 1 > t->first_step) /* the first step touches its memory */
+        tt_executor_profile(t->engine->executor, 1);
     TT_TRY(tt_engine_step(t->engine, t->at.step + 1, lr, 1, &r, err));
+    tt_executor_profile(t->engine->executor, 0); /* validations are not part of a step */
     tt_step_clock_lap_engine(&t->clock, ex);
     if (tt_profiler_end(t->profiler))
         TT_TRY(tt_world_agree(t->world, tt_profiler_write(t->profiler, err), err));
