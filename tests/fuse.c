@@ -3,6 +3,7 @@
 #include "graph/ops.h"
 #include "graph/verify.h"
 #include "plan_util.h"
+#include "run/state.h"
 #include "scenario.h"
 #include "tap_world.h"
 
@@ -96,6 +97,7 @@ typedef struct trained {
     int64_t *n;
     int n_tensors;
     double loss[STEPS], eval;
+    int named; /* the fingerprint names a fused op that is off */
 } trained;
 
 static void train(tt_world *world, tt_device *device, const tt_model *model, const scenario *s, trained *t)
@@ -107,6 +109,9 @@ static void train(tt_world *world, tt_device *device, const tt_model *model, con
     double n;
     tt_status st;
     TT_TRY(scenario_engine(world, device, model, s, &e, &err));
+    char *fingerprint = tt_state_fingerprint(e);
+    t->named = strstr(fingerprint, ", linear_dx_sum off") != NULL;
+    free(fingerprint);
     TT_TRY(tt_engine_init(e, 42, &err));
     for (int k = 0; k < STEPS; k++) {
         scenario_fill(e, k);
@@ -186,6 +191,7 @@ static void test_training(tt_world *world, tt_device *device)
                 else
                     ok(off <= grad_tol && drift <= loss_tol, "%s, %s, %s: gradients within %.2g, last loss %.2g",
                        tt_fusion_name(f), scenario_model_name(m), tt_dtype_name(s.compute), off, drift);
+                ok(fused.named == (f != TT_FUSE_LINEAR_DX_SUM), "the fingerprint tells what changes bits");
                 forget(&fused);
             }
             forget(&plain);

@@ -90,8 +90,8 @@ static const char *check_fused(const operands *o)
                        rows(in(o, 3)) == rows(y)
                    ? NULL : "dx like dy, x and residual, w[D], rstd[N] f32";
     default:
-        if (o->i->n_in < 2 || o->i->n_in % 2)
-            return "pairs dy, W";
+        if (o->i->n_in < 2 || o->i->n_in > 16 || o->i->n_in % 2)
+            return "1 to 8 pairs dy, W";
         for (int k = 0; k < o->i->n_in; k += 2) {
             const tt_value *dy = in(o, k), *w = in(o, k + 1);
             if (dy->ndim != 2 || w->ndim != 2 || y->ndim != 2 || dy->dtype != y->dtype || w->dtype != y->dtype ||
