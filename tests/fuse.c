@@ -1,5 +1,6 @@
-/* Fused ops: each can be switched off by name, and the training is the same with and without: the same bits where the table
- * says so, 1e-6 of the tensor's largest gradient else. A fused program is sound, shorter, and needs no more memory. */
+/* Fused ops: each can be switched off by name, and the training is the same with and without: the
+ * same bits where the table says so, 1e-6 of the tensor's largest gradient else. A fused program is
+ * sound, shorter, and needs no more memory. */
 #include "graph/ops.h"
 #include "graph/verify.h"
 #include "plan_util.h"
@@ -14,19 +15,24 @@
 
 enum { ALL_OFF = (1 << TT_N_FUSIONS) - 1 };
 
-/* --- names ----------------------------------------------------------------------------------------------------------- */
+/* --- names
+ * -----------------------------------------------------------------------------------------------------------
+ */
 
 static void test_names(void)
 {
     tt_error err = {0};
     int f = -1;
-    ok(tt_fusion_find("add_rmsnorms", "compile.disable", "x.cfg:3", &f, &err) == TT_ERR_CONFIG, "an unknown name");
+    ok(tt_fusion_find("add_rmsnorms", "compile.disable", "x.cfg:3", &f, &err) == TT_ERR_CONFIG,
+       "an unknown name");
     is_str(err.text,
-           "x.cfg:3: compile.disable names \"add_rmsnorms\", which is no fused op; use some of add_rmsnorm, "
+           "x.cfg:3: compile.disable names \"add_rmsnorms\", which is no fused op; use some of "
+           "add_rmsnorm, "
            "rmsnorm_dx_add, linear_dx_sum; did you mean \"add_rmsnorm\"?",
            "is refused with the names there are");
     for (int i = 0; i < TT_N_FUSIONS; i++) {
-        ok(tt_fusion_find(tt_fusion_name(i), "k", "o", &f, &err) == TT_OK && f == i, "%s is found", tt_fusion_name(i));
+        ok(tt_fusion_find(tt_fusion_name(i), "k", "o", &f, &err) == TT_OK && f == i, "%s is found",
+           tt_fusion_name(i));
         ok(tt_op_find(tt_fusion_name(i)) >= 0, "%s is an op", tt_fusion_name(i));
         char ops[64], *save = NULL;
         snprintf(ops, sizeof ops, "%s", tt_fusion_replaces(i));
@@ -35,7 +41,9 @@ static void test_names(void)
     }
 }
 
-/* --- programs -------------------------------------------------------------------------------------------------------- */
+/* --- programs
+ * --------------------------------------------------------------------------------------------------------
+ */
 
 static int instructions(const tt_program *p)
 {
@@ -61,8 +69,13 @@ static void test_programs(void)
     const int layers = 3;
     for (size_t m = 0; m < sizeof mesh / sizeof mesh[0]; m++)
         for (int a = 0; a < 4; a++) {
-            plan_case c = {.layers = layers, .shard = mesh[m].shard, .tp = mesh[m].tp, .no_sp = mesh[m].no_sp,
-                           .recompute = ac[a], .compute = a % 2 ? TT_BF16 : TT_F32, .fusions_off = ALL_OFF};
+            plan_case c = {.layers = layers,
+                           .shard = mesh[m].shard,
+                           .tp = mesh[m].tp,
+                           .no_sp = mesh[m].no_sp,
+                           .recompute = ac[a],
+                           .compute = a % 2 ? TT_BF16 : TT_F32,
+                           .fusions_off = ALL_OFF};
             tt_program *plain = plan_program(&c);
             for (int f = 0; f < TT_N_FUSIONS; f++)
                 is_int(tt_fusion_count(plain, f), 0, "%s is switched off", tt_fusion_name(f));
@@ -70,18 +83,22 @@ static void test_programs(void)
             c.fusions_off = 0;
             tt_program *all = plan_program(&c);
             ok(tt_verify(all, &err) == TT_OK, "mesh %zu, recompute %d is sound %s", m, a, err.text);
-            ok(instructions(all) <= instructions(plain) - 5 * layers, "%d instructions, plain %d", instructions(all),
-               instructions(plain));
-            ok(is_no_larger(all, plain), "%zu bytes, plain %zu",
-               tt_program_arena_bytes(all), tt_program_arena_bytes(plain));
-            is_int(plan_count(all, TT_PART_FORWARD, TT_OP_add_rmsnorm, -1), layers, "one normed residual a layer");
-            is_int(tt_fusion_count(all, TT_FUSE_RMSNORM_DX_ADD), 2 * layers, "two residual gradients a layer");
-            is_int(tt_fusion_count(all, TT_FUSE_LINEAR_DX_SUM), 2 * layers, "two sums of products a layer");
+            ok(instructions(all) <= instructions(plain) - 5 * layers, "%d instructions, plain %d",
+               instructions(all), instructions(plain));
+            ok(is_no_larger(all, plain), "%zu bytes, plain %zu", tt_program_arena_bytes(all),
+               tt_program_arena_bytes(plain));
+            is_int(plan_count(all, TT_PART_FORWARD, TT_OP_add_rmsnorm, -1), layers,
+                   "one normed residual a layer");
+            is_int(tt_fusion_count(all, TT_FUSE_RMSNORM_DX_ADD), 2 * layers,
+                   "two residual gradients a layer");
+            is_int(tt_fusion_count(all, TT_FUSE_LINEAR_DX_SUM), 2 * layers,
+                   "two sums of products a layer");
             tt_program_destroy(&all);
             for (int f = 0; f < TT_N_FUSIONS; f++) {
                 c.fusions_off = ALL_OFF & ~(1u << f);
                 tt_program *p = plan_program(&c);
-                ok(tt_verify(p, &err) == TT_OK && tt_fusion_count(p, f) > 0 && instructions(p) < instructions(plain),
+                ok(tt_verify(p, &err) == TT_OK && tt_fusion_count(p, f) > 0 &&
+                       instructions(p) < instructions(plain),
                    "%s alone is sound and shorter %s", tt_fusion_name(f), err.text);
                 ok(is_no_larger(p, plain), "and no larger");
                 tt_program_destroy(&p);
@@ -90,7 +107,9 @@ static void test_programs(void)
         }
 }
 
-/* --- training -------------------------------------------------------------------------------------------------------- */
+/* --- training
+ * --------------------------------------------------------------------------------------------------------
+ */
 
 typedef struct trained {
     float **grad; /* of step 1, by tensor */
@@ -100,7 +119,8 @@ typedef struct trained {
     int named; /* the fingerprint names a fused op that is off */
 } trained;
 
-static void train(tt_world *world, tt_device *device, const tt_model *model, const scenario *s, trained *t)
+static void train(tt_world *world, tt_device *device, const tt_model *model, const scenario *s,
+                  trained *t)
 {
     tt_engine *e = NULL;
     tt_ckpt_tensor *g = NULL;
@@ -173,9 +193,15 @@ static void test_training(tt_world *world, tt_device *device)
         for (int t = 0; t < 2; t++) {
             tt_model *model = NULL;
             tt_error err = {0};
-            ok(scenario_model(m, &model, &err) == TT_OK, "model %s %s", scenario_model_name(m), err.text);
-            scenario s = {.model = m, .degree = {1, 1, 1, 1, 1}, .global_batch = 4, .accumulation = 2,
-                          .recompute = ac[(m + t) % 4], .sequence_parallel = 1, .compute = t ? TT_BF16 : TT_F32,
+            ok(scenario_model(m, &model, &err) == TT_OK, "model %s %s", scenario_model_name(m),
+               err.text);
+            scenario s = {.model = m,
+                          .degree = {1, 1, 1, 1, 1},
+                          .global_batch = 4,
+                          .accumulation = 2,
+                          .recompute = ac[(m + t) % 4],
+                          .sequence_parallel = 1,
+                          .compute = t ? TT_BF16 : TT_F32,
                           .fusions_off = ALL_OFF};
             trained plain = {0};
             train(world, device, model, &s, &plain);
@@ -183,15 +209,20 @@ static void test_training(tt_world *world, tt_device *device)
                 trained fused = {0};
                 s.fusions_off = ALL_OFF & ~(1u << f);
                 train(world, device, model, &s, &fused);
-                const double off = worst(&fused, &plain), drift = fabs(fused.loss[STEPS - 1] / plain.loss[STEPS - 1] - 1);
+                const double off = worst(&fused, &plain),
+                             drift = fabs(fused.loss[STEPS - 1] / plain.loss[STEPS - 1] - 1);
                 const double grad_tol = t ? 1.5e-2 : 1e-6, loss_tol = t ? 1e-3 : 1e-5;
                 if (tt_fusion_keeps_bits(f))
-                    ok(off == 0 && !memcmp(fused.loss, plain.loss, sizeof plain.loss) && fused.eval == plain.eval,
-                       "%s, %s, %s: the same bits", tt_fusion_name(f), scenario_model_name(m), tt_dtype_name(s.compute));
+                    ok(off == 0 && !memcmp(fused.loss, plain.loss, sizeof plain.loss) &&
+                           fused.eval == plain.eval,
+                       "%s, %s, %s: the same bits", tt_fusion_name(f), scenario_model_name(m),
+                       tt_dtype_name(s.compute));
                 else
-                    ok(off <= grad_tol && drift <= loss_tol, "%s, %s, %s: gradients within %.2g, last loss %.2g",
-                       tt_fusion_name(f), scenario_model_name(m), tt_dtype_name(s.compute), off, drift);
-                ok(fused.named == (f != TT_FUSE_LINEAR_DX_SUM), "the fingerprint tells what changes bits");
+                    ok(off <= grad_tol && drift <= loss_tol,
+                       "%s, %s, %s: gradients within %.2g, last loss %.2g", tt_fusion_name(f),
+                       scenario_model_name(m), tt_dtype_name(s.compute), off, drift);
+                ok(fused.named == (f != TT_FUSE_LINEAR_DX_SUM),
+                   "the fingerprint tells what changes bits");
                 forget(&fused);
             }
             forget(&plain);

@@ -64,7 +64,8 @@ static void one_shape(const shape *s, tt_dtype t, uint64_t *seed)
     op_free(&w);
 }
 
-/* Sums of 1 to 4 products with different inner extents, one of them empty: fp64 sums of all terms. */
+/* Sums of 1 to 4 products with different inner extents, one of them empty: fp64 sums of all terms.
+ */
 static void sums(const shape *s, tt_dtype t, int members, uint64_t *seed)
 {
     op_case x = {.name = "linear_dx_sum"};
@@ -86,8 +87,8 @@ static void sums(const shape *s, tt_dtype t, int members, uint64_t *seed)
         for (int64_t j = 0; j < s->n * s->k; j++)
             x.want[0][j] += part[j];
     }
-    check_op(&x, "%d members, %s n %lld k %lld m %lld", members, tt_dtype_name(t), (long long)s->n, (long long)s->k,
-             (long long)s->m);
+    check_op(&x, "%d members, %s n %lld k %lld m %lld", members, tt_dtype_name(t), (long long)s->n,
+             (long long)s->k, (long long)s->m);
     free(part);
     op_free(&x);
 }

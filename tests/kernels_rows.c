@@ -21,7 +21,8 @@ static double sigmoid(double x)
     return 1 / (1 + exp(-x));
 }
 
-/* A fused op gives the bits of the plain ones: `plain` (an rmsnorm or its dx) with an add before or behind it. */
+/* A fused op gives the bits of the plain ones: `plain` (an rmsnorm or its dx) with an add before or
+ * behind it. */
 static void same_bits(const tt_tensor *a, const tt_tensor *b, const char *what)
 {
     const int64_t bytes = numel(a) * (int64_t)tt_dtype_size(a->dtype);
@@ -33,7 +34,8 @@ static void test_fused_norms(const op_case *norm, const op_case *dx, uint64_t *s
     const tt_tensor *x = &norm->in[0];
     const int64_t n = x->dim[0], d = x->dim[1];
     op_case add = {.name = "add"}, y = *norm, f = {.name = "add_rmsnorm", .attr = norm->attr};
-    op_case back = *dx, after = {.name = "add"}, g = {.name = "rmsnorm_dx_add", .attr = norm->attr, .floor = dx->floor};
+    op_case back = *dx, after = {.name = "add"},
+            g = {.name = "rmsnorm_dx_add", .attr = norm->attr, .floor = dx->floor};
     fill(op_in(&add, tensor(x->dtype, n, d, 0)), seed, 0, 1);
     fill(op_in(&add, tensor(x->dtype, n, d, 0)), seed, 0.2, 1);
     op_out(&add, tensor(x->dtype, n, d, 0), 1e-7);

@@ -50,7 +50,8 @@ void tt_cpu_linear_dw(const tt_kernel_args *args)
                 args->workspace, args->pool);
 }
 
-/* dx = sum of dy_i W_i over pairs of operands, in one product; a pair without columns adds nothing. */
+/* dx = sum of dy_i W_i over pairs of operands, in one product; a pair without columns adds nothing.
+ */
 void tt_cpu_linear_dx_sum(const tt_kernel_args *args)
 {
     const tt_tensor *dx = &args->out[0];

@@ -52,8 +52,7 @@ static void dx_rows(void *ctx, int64_t begin, int64_t end, int thread)
     const job *j = ctx;
     const tt_simd *s = j->s;
     const tt_tensor *dy = &j->args->in[0], *x = &j->args->in[1], *w = &j->args->in[2],
-                    *dx = &j->args->out[0],
-                    *residual = j->args->n_in > 4 ? &j->args->in[4] : NULL;
+                    *dx = &j->args->out[0], *residual = j->args->n_in > 4 ? &j->args->in[4] : NULL;
     const float *rstd = j->args->in[3].data;
     float db[TT_CHUNK], xb[TT_CHUNK], wb[TT_CHUNK], ob[TT_CHUNK];
     (void)thread;

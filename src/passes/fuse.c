@@ -1,4 +1,5 @@
-/* See fuse.h. A match replaces the pattern's last instruction (add_rmsnorm: its first) and marks the others dead. */
+/* See fuse.h. A match replaces the pattern's last instruction (add_rmsnorm: its first) and marks
+ * the others dead. */
 #include "passes/fuse.h"
 
 #include "base/closest.h"
@@ -18,7 +19,9 @@ typedef struct fuser {
     char *dead;    /* instructions that a fused one replaces */
 } fuser;
 
-/* --- matching -------------------------------------------------------------------------------------------------------- */
+/* --- matching
+ * --------------------------------------------------------------------------------------------------------
+ */
 
 static void index_list(fuser *f)
 {
@@ -39,7 +42,8 @@ static void index_list(fuser *f)
     free(seen);
 }
 
-/* The living instruction of this op that makes v, in the block and role of `user`; -1 when another one does. */
+/* The living instruction of this op that makes v, in the block and role of `user`; -1 when another
+ * one does. */
 static int made_by(const fuser *f, tt_vid v, int op, const tt_instr *user)
 {
     const int k = f->producer[v];
@@ -56,7 +60,8 @@ static int made_only_for(const fuser *f, tt_vid v, int op, const tt_instr *user)
 }
 
 /* Instruction k becomes `op` with these operands; block, role and queue stay. */
-static void replace(fuser *f, int k, int op, int n_in, const tt_vid *in, int n_out, const tt_vid *out)
+static void replace(fuser *f, int k, int op, int n_in, const tt_vid *in, int n_out,
+                    const tt_vid *out)
 {
     tt_instr *i = &f->list->at[k];
     tt_vid *v = tt_arena_alloc(f->p->arena, sizeof *v * (size_t)(n_in + n_out));
@@ -71,9 +76,11 @@ static void replace(fuser *f, int k, int op, int n_in, const tt_vid *in, int n_o
         f->producer[out[o]] = k;
 }
 
-/* --- patterns: called with each living instruction ------------------------------------------------------------------- */
+/* --- patterns: called with each living instruction
+ * ------------------------------------------------------------------- */
 
-/* y = a + b; n, rstd = rmsnorm(y, w): at the place of the add. The weight is a parameter, so it is there already. */
+/* y = a + b; n, rstd = rmsnorm(y, w): at the place of the add. The weight is a parameter, so it is
+ * there already. */
 static void fuse_add_rmsnorm(fuser *f, int k)
 {
     const tt_instr norm = f->list->at[k];
@@ -83,7 +90,8 @@ static void fuse_add_rmsnorm(fuser *f, int k)
     if (at < 0)
         return;
     const tt_instr *add = &f->list->at[at];
-    const tt_vid in[] = {add->in[0], add->in[1], norm.in[1]}, out[] = {add->out[0], norm.out[0], norm.out[1]};
+    const tt_vid in[] = {add->in[0], add->in[1], norm.in[1]},
+                 out[] = {add->out[0], norm.out[0], norm.out[1]};
     replace(f, at, TT_OP_add_rmsnorm, 3, in, 3, out);
     f->list->at[at].attr = norm.attr;
     f->dead[k] = 1;
@@ -106,7 +114,8 @@ static void fuse_rmsnorm_dx_add(fuser *f, int k)
     }
 }
 
-/* A sum of linear_dx, or of an earlier linear_dx_sum and linear_dx: pairs dy, W in the order in which they were added. */
+/* A sum of linear_dx, or of an earlier linear_dx_sum and linear_dx: pairs dy, W in the order in
+ * which they were added. */
 static void fuse_linear_dx_sum(fuser *f, int k)
 {
     const tt_instr add = f->list->at[k];
@@ -134,8 +143,10 @@ static const struct {
     void (*at)(fuser *f, int k);
 } table[TT_N_FUSIONS] = {
     [TT_FUSE_ADD_RMSNORM] = {"add_rmsnorm", "add, rmsnorm", TT_OP_add_rmsnorm, 1, fuse_add_rmsnorm},
-    [TT_FUSE_RMSNORM_DX_ADD] = {"rmsnorm_dx_add", "rmsnorm_dx, add", TT_OP_rmsnorm_dx_add, 1, fuse_rmsnorm_dx_add},
-    [TT_FUSE_LINEAR_DX_SUM] = {"linear_dx_sum", "linear_dx, add", TT_OP_linear_dx_sum, 0, fuse_linear_dx_sum},
+    [TT_FUSE_RMSNORM_DX_ADD] = {"rmsnorm_dx_add", "rmsnorm_dx, add", TT_OP_rmsnorm_dx_add, 1,
+                                fuse_rmsnorm_dx_add},
+    [TT_FUSE_LINEAR_DX_SUM] = {"linear_dx_sum", "linear_dx, add", TT_OP_linear_dx_sum, 0,
+                               fuse_linear_dx_sum},
 };
 
 const char *tt_fusion_name(int fusion)
@@ -162,7 +173,8 @@ int tt_fusion_count(const tt_program *p, int fusion)
     return n;
 }
 
-tt_status tt_fusion_find(const char *name, const char *key, const char *origin, int *fusion, tt_error *err)
+tt_status tt_fusion_find(const char *name, const char *key, const char *origin, int *fusion,
+                         tt_error *err)
 {
     const char *known[TT_N_FUSIONS];
     char list[256];
@@ -174,8 +186,9 @@ tt_status tt_fusion_find(const char *name, const char *key, const char *origin, 
         if (strcmp(name, known[i]) == 0)
             return TT_OK;
     }
-    tt_status st = tt_fail(err, TT_ERR_CONFIG, "%s: %s names \"%s\", which is no fused op; use some of %s", origin, key,
-                           name, list);
+    tt_status st =
+        tt_fail(err, TT_ERR_CONFIG, "%s: %s names \"%s\", which is no fused op; use some of %s",
+                origin, key, name, list);
     return tt_closest_hint_word(err, st, name, known, TT_N_FUSIONS);
 }
 
