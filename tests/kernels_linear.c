@@ -1,4 +1,4 @@
-/* linear, linear_dx and linear_dw against fp64 products. */
+/* linear, linear_dx, linear_dx_sum and linear_dw against fp64 products. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -64,6 +64,35 @@ static void one_shape(const shape *s, tt_dtype t, uint64_t *seed)
     op_free(&w);
 }
 
+/* Sums of 1 to 4 products with different inner extents, one of them empty: fp64 sums of all terms.
+ */
+static void sums(const shape *s, tt_dtype t, int members, uint64_t *seed)
+{
+    op_case x = {.name = "linear_dx_sum"};
+    double *part = malloc(sizeof *part * (size_t)(s->n * s->k));
+    for (int i = 0; i < members; i++) {
+        const int64_t m = i == 1 ? 0 : s->m + 3 * i;
+        tt_tensor dy = m ? tensor(t, s->n, m, 0) : tensor(t, 0, s->n, 0), w = tensor(t, m, s->k, 0);
+        dy.ndim = w.ndim = 2;
+        dy.dim[0] = s->n;
+        dy.dim[1] = m;
+        w.dim[1] = s->k;
+        fill(op_in(&x, dy), seed, 0, 1);
+        fill(op_in(&x, w), seed, 0, 1);
+    }
+    op_out(&x, tensor(t, s->n, s->k, 0), 4e-7);
+    for (int i = 0; i < members; i++) {
+        const tt_tensor *dy = &x.in[2 * i], *w = &x.in[2 * i + 1];
+        x.floor += multiply(part, dy, dy->dim[1], 1, w, s->k, 1, s->n, s->k, dy->dim[1]);
+        for (int64_t j = 0; j < s->n * s->k; j++)
+            x.want[0][j] += part[j];
+    }
+    check_op(&x, "%d members, %s n %lld k %lld m %lld", members, tt_dtype_name(t), (long long)s->n,
+             (long long)s->k, (long long)s->m);
+    free(part);
+    op_free(&x);
+}
+
 /* A shard without tokens: nothing to read, gradients are zeros or stay. */
 static void empty(void)
 {
@@ -85,6 +114,8 @@ int main(void)
         if (all || !shapes[i].long_only) {
             one_shape(&shapes[i], TT_F32, &seed);
             one_shape(&shapes[i], TT_BF16, &seed);
+            sums(&shapes[i], TT_F32, 1 + (int)i % 4, &seed);
+            sums(&shapes[i], TT_BF16, 2 + (int)i % 3, &seed);
         }
     return done_testing();
 }

@@ -21,6 +21,65 @@ static double sigmoid(double x)
     return 1 / (1 + exp(-x));
 }
 
+/* A fused op gives the bits of the plain ones: `plain` (an rmsnorm or its dx) with an add before or
+ * behind it. */
+static void same_bits(const tt_tensor *a, const tt_tensor *b, const char *what)
+{
+    const int64_t bytes = numel(a) * (int64_t)tt_dtype_size(a->dtype);
+    ok(memcmp(a->data, b->data, (size_t)bytes) == 0, "%s: the bits of the plain ops", what);
+}
+
+static void test_fused_norms(const op_case *norm, const op_case *dx, uint64_t *seed)
+{
+    const tt_tensor *x = &norm->in[0];
+    const int64_t n = x->dim[0], d = x->dim[1];
+    op_case add = {.name = "add"}, y = *norm, f = {.name = "add_rmsnorm", .attr = norm->attr};
+    op_case back = *dx, after = {.name = "add"},
+            g = {.name = "rmsnorm_dx_add", .attr = norm->attr, .floor = dx->floor};
+    fill(op_in(&add, tensor(x->dtype, n, d, 0)), seed, 0, 1);
+    fill(op_in(&add, tensor(x->dtype, n, d, 0)), seed, 0.2, 1);
+    op_out(&add, tensor(x->dtype, n, d, 0), 1e-7);
+    op_run(&add, 2, 0);
+    y.in[0] = add.out[0];
+    op_run(&y, 2, 0); /* its own reference is done with */
+    f.in[0] = add.in[0];
+    f.in[1] = add.in[1];
+    f.in[2] = norm->in[1];
+    f.n_in = 3;
+    op_out(&f, tensor(x->dtype, n, d, 0), 1e-7);
+    op_out(&f, tensor(x->dtype, n, d, 0), 0);
+    op_out(&f, tensor(TT_F32, n, 0, 0), 0);
+    for (int64_t i = 0; i < n * d; i++) {
+        f.want[0][i] = get(&add.in[0], i) + get(&add.in[1], i);
+        f.want[1][i] = get(&y.out[0], i);
+    }
+    for (int64_t i = 0; i < n; i++)
+        f.want[2][i] = get(&y.out[1], i);
+    check_op(&f, "%s %lld x %lld", tt_dtype_name(x->dtype), (long long)n, (long long)d);
+    same_bits(&f.out[0], &add.out[0], "add_rmsnorm's sum");
+    same_bits(&f.out[1], &y.out[0], "add_rmsnorm");
+    same_bits(&f.out[2], &y.out[1], "add_rmsnorm's rstd");
+    op_run(&back, 2, 0);
+    after.in[0] = back.out[0];
+    after.in[1] = add.in[0];
+    after.n_in = 2;
+    op_out(&after, tensor(x->dtype, n, d, 0), 0);
+    op_run(&after, 2, 0);
+    memcpy(g.in, dx->in, sizeof g.in);
+    g.in[4] = add.in[0];
+    g.n_in = 5;
+    op_out(&g, tensor(x->dtype, n, d, 0), 1e-6);
+    for (int64_t i = 0; i < n * d; i++)
+        g.want[0][i] = get(&after.out[0], i);
+    check_op(&g, "%s %lld x %lld", tt_dtype_name(x->dtype), (long long)n, (long long)d);
+    same_bits(&g.out[0], &after.out[0], "rmsnorm_dx_add");
+    after.n_in = f.n_in = g.n_in = 0; /* borrowed */
+    op_free(&after);
+    op_free(&f);
+    op_free(&g);
+    op_free(&add);
+}
+
 static void test_rmsnorm(int64_t n, int64_t d, tt_dtype t, uint64_t *seed)
 {
     op_case c = {.name = "rmsnorm", .attr.eps = 1e-5};
@@ -65,6 +124,7 @@ static void test_rmsnorm(int64_t n, int64_t d, tt_dtype t, uint64_t *seed)
     check_op(&c, "%s %lld x %lld", tt_dtype_name(t), (long long)n, (long long)d);
     check_op(&b, "%s %lld x %lld", tt_dtype_name(t), (long long)n, (long long)d);
     check_op(&g, "%s %lld x %lld", tt_dtype_name(t), (long long)n, (long long)d);
+    test_fused_norms(&c, &b, seed);
     free(terms);
     g.n_in = 0; /* borrowed */
     op_free(&g);

@@ -32,6 +32,7 @@ tt_compile_opts plan_options(const plan_case *c)
                              .n_microbatches = or_else(c->microbatches, 1),
                              .compute_dtype = c->compute,
                              .sequence_parallel = !c->no_sp,
+                             .fusions_off = c->fusions_off,
                              .recompute = c->recompute,
                              .device = tt_device_cpu_profile(1),
                              .fsdp = {.reshard = c->reshard,

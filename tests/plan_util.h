@@ -14,6 +14,7 @@ typedef struct plan_case {
     tt_recompute_opts recompute;
     tt_reshard reshard;
     tt_dtype compute;
+    unsigned fusions_off;
 } plan_case;
 
 /** The tiny model of the tests: dim 16, 4 heads of 4, 4 kv heads, ffn 24, vocabulary 32. */

@@ -97,6 +97,7 @@ tt_status scenario_engine(tt_world *world, tt_device *device, const tt_model *mo
                          .compute_dtype = s->compute,
                          .sequence_parallel = s->sequence_parallel,
                          .logits_bytes_max = 4096,
+                         .fusions_off = s->fusions_off,
                          .recompute = s->recompute,
                          .verify = 1,
                          .eval_batch = s->global_batch / dp,

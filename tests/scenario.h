@@ -14,6 +14,7 @@ typedef struct scenario {
     int sequence_parallel;
     tt_reshard reshard;
     tt_dtype compute;
+    unsigned fusions_off;
 } scenario;
 
 const char *scenario_model_name(int model);

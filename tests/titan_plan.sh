@@ -23,6 +23,8 @@ want "enough memory" 0 "fits: " llama3_8b --world=8 --limit=200
 want "a key that is not built is only warned of" 0 "planned without it" llama3_debugmodel --world=2 --parallelism.pipeline_parallel_degree=2
 want "summary of 405B" 0 "2625449459712 FLOPs a token" llama3_405b --world=512
 want "all of it" 0 "part update" llama3_debugmodel --world=4 --rank=3 --print=all --parallelism.tensor_parallel_degree=2
+want "fused ops, some off" 0 "add_rmsnorm off, rmsnorm_dx_add 12, linear_dx_sum 12" llama3_debugmodel --compile.disable=add_rmsnorm
+want "no such fused op" 78 'did you mean "linear_dx_sum"?' llama3_debugmodel --compile.disable=linear_dx
 want "help" 0 "--ranks-per-node=K" --help
 "$plan" llama3_debugmodel --world=4 --rank=3 --print=program --parallelism.tensor_parallel_degree=2 >"$tmp/a" 2>/dev/null
 "$plan" llama3_debugmodel --world=4 --rank=3 --print=program --parallelism.tensor_parallel_degree=2 >"$tmp/b" 2>/dev/null

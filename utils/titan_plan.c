@@ -130,6 +130,13 @@ static void print_summary(const tt_program *p, const tt_model *model, double sec
     printf("sent        %" PRId64 " bytes a rank and step in %" PRId64 " communications\n", c.payload_bytes, c.messages);
     printf("work        %" PRId64 " FLOPs a token by the formula; %.4g FLOPs a rank and step with what is recomputed\n",
            tt_cost_flops_per_token(model, p->train.seq_len), c.flops);
+    printf("fused      ");
+    for (int f = 0; f < TT_N_FUSIONS; f++)
+        if (p->fusions_off & 1u << f)
+            printf("%s %s off", f ? "," : "", tt_fusion_name(f));
+        else
+            printf("%s %s %d", f ? "," : "", tt_fusion_name(f), tt_fusion_count(p, f));
+    printf("\n");
     printf("program     %d instructions, hash %016" PRIx64 ", built in %.3f s\n", instructions, tt_program_hash(p),
            seconds);
 }

@@ -89,7 +89,8 @@ typedef struct tt_shapes {
     X(add) X(cast) X(copy) X(zero) X(accumulate)                                  \
     X(ce_stats) X(ce_loss) X(ce_grad)                                             \
     X(sumsq) X(norm_clip) X(reciprocal) X(check_finite) X(adamw)                  \
-    X(init) X(select_row) X(slice) X(interleave)
+    X(init) X(select_row) X(slice) X(interleave)                                      \
+    X(add_rmsnorm) X(rmsnorm_dx_add) X(linear_dx_sum)
 /* clang-format on */
 
 #define X(name) void tt_cpu_##name(const tt_kernel_args *args);

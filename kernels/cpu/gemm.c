@@ -51,14 +51,16 @@ static int64_t cut(int64_t n, int64_t pieces, int64_t i)
 
 static void rectangle_f32(const tt_gemm *g, int64_t m0, int64_t m1, int64_t n0, int64_t n1)
 {
-    const float *a = g->a, *b = g->b;
     float *c = g->c;
-    int64_t lda = g->a_transposed ? g->m : g->k, ldb = g->b_transposed ? g->k : g->n;
-    cblas_sgemm(CblasRowMajor, g->a_transposed ? CblasTrans : CblasNoTrans,
-                g->b_transposed ? CblasTrans : CblasNoTrans, (int)(m1 - m0), (int)(n1 - n0),
-                (int)g->k, 1.0f, a + (g->a_transposed ? m0 : m0 * lda), (int)lda,
-                b + (g->b_transposed ? n0 * ldb : n0), (int)ldb, g->accumulate ? 1.0f : 0.0f,
-                c + m0 * g->n + n0, (int)g->n);
+    for (const tt_gemm *t = g; t; t = t->plus) {
+        const float *a = t->a, *b = t->b;
+        int64_t lda = t->a_transposed ? t->m : t->k, ldb = t->b_transposed ? t->k : t->n;
+        cblas_sgemm(CblasRowMajor, t->a_transposed ? CblasTrans : CblasNoTrans,
+                    t->b_transposed ? CblasTrans : CblasNoTrans, (int)(m1 - m0), (int)(n1 - n0),
+                    (int)t->k, 1.0f, a + (t->a_transposed ? m0 : m0 * lda), (int)lda,
+                    b + (t->b_transposed ? n0 * ldb : n0), (int)ldb,
+                    t != g || g->accumulate ? 1.0f : 0.0f, c + m0 * g->n + n0, (int)g->n);
+    }
 }
 
 /* Widen a block of `rows` x `cols` elements at (row, col) of a matrix with row length ld. */
@@ -88,30 +90,38 @@ static void store_block(const tt_simd *s, const tt_gemm *g, const float *block, 
     }
 }
 
+/* c[mb, nb] (+)= the block of one product at (m, n), widened piece by piece into a and b. */
+static void add_widened(const tt_gemm *g, int64_t m, int64_t n, int64_t mb, int64_t nb, float *a,
+                        float *b, float *c, int add)
+{
+    const tt_simd *s = tt_simd_pick();
+    for (int64_t k = 0; k < g->k; k += BLOCK_K) {
+        int64_t kb = min64(BLOCK_K, g->k - k);
+        if (g->a_transposed)
+            widen(s, g->a, g->ab_dtype, g->m, k, m, kb, mb, a);
+        else
+            widen(s, g->a, g->ab_dtype, g->k, m, k, mb, kb, a);
+        if (g->b_transposed)
+            widen(s, g->b, g->ab_dtype, g->k, n, k, nb, kb, b);
+        else
+            widen(s, g->b, g->ab_dtype, g->n, k, n, kb, nb, b);
+        cblas_sgemm(CblasRowMajor, g->a_transposed ? CblasTrans : CblasNoTrans,
+                    g->b_transposed ? CblasTrans : CblasNoTrans, (int)mb, (int)nb, (int)kb, 1.0f, a,
+                    (int)(g->a_transposed ? mb : kb), b, (int)(g->b_transposed ? kb : nb),
+                    k || add ? 1.0f : 0.0f, c, (int)nb);
+    }
+}
+
 static void rectangle_widening(const tt_gemm *g, int64_t m0, int64_t m1, int64_t n0, int64_t n1,
                                float *workspace)
 {
-    const tt_simd *s = tt_simd_pick();
     float *a = workspace, *b = a + BLOCK_M * BLOCK_K, *c = b + BLOCK_N * BLOCK_K;
     for (int64_t n = n0; n < n1; n += BLOCK_N)
         for (int64_t m = m0; m < m1; m += BLOCK_M) {
             int64_t mb = min64(BLOCK_M, m1 - m), nb = min64(BLOCK_N, n1 - n);
-            for (int64_t k = 0; k < g->k; k += BLOCK_K) {
-                int64_t kb = min64(BLOCK_K, g->k - k);
-                if (g->a_transposed)
-                    widen(s, g->a, g->ab_dtype, g->m, k, m, kb, mb, a);
-                else
-                    widen(s, g->a, g->ab_dtype, g->k, m, k, mb, kb, a);
-                if (g->b_transposed)
-                    widen(s, g->b, g->ab_dtype, g->k, n, k, nb, kb, b);
-                else
-                    widen(s, g->b, g->ab_dtype, g->n, k, n, kb, nb, b);
-                cblas_sgemm(CblasRowMajor, g->a_transposed ? CblasTrans : CblasNoTrans,
-                            g->b_transposed ? CblasTrans : CblasNoTrans, (int)mb, (int)nb, (int)kb,
-                            1.0f, a, (int)(g->a_transposed ? mb : kb), b,
-                            (int)(g->b_transposed ? kb : nb), k ? 1.0f : 0.0f, c, (int)nb);
-            }
-            store_block(s, g, c, m, n, mb, nb);
+            for (const tt_gemm *t = g; t; t = t->plus)
+                add_widened(t, m, n, mb, nb, a, b, c, t != g);
+            store_block(tt_simd_pick(), g, c, m, n, mb, nb);
         }
 }
 
@@ -163,7 +173,9 @@ void tt_gemm_run(const tt_gemm *g, void *workspace, tt_pool *pool)
             memset(g->c, 0, (size_t)(g->m * g->n) * tt_dtype_size(g->c_dtype));
         return;
     }
-    int64_t work = g->m * g->n * g->k;
+    int64_t work = 0;
+    for (const tt_gemm *t = g; t; t = t->plus)
+        work += t->m * t->n * t->k;
     choose_grid(&j, work < 32768 ? 1 : tt_pool_threads(pool));
     tt_pool_run(pool, run_range, &j, j.grid_m * j.grid_n);
 }

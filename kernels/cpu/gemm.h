@@ -18,6 +18,8 @@ typedef struct tt_gemm {
     void *c;
     tt_dtype c_dtype;
     int accumulate; /* C += instead of C =; fp32 C only */
+    const struct tt_gemm *plus; /* a further product with the same m, n and dtypes, added to this
+                                   one before C is rounded; its c and accumulate are not read */
 } tt_gemm;
 
 /** Let every later BLAS call of this process run in the thread that makes it. */

@@ -52,7 +52,7 @@ static void dx_rows(void *ctx, int64_t begin, int64_t end, int thread)
     const job *j = ctx;
     const tt_simd *s = j->s;
     const tt_tensor *dy = &j->args->in[0], *x = &j->args->in[1], *w = &j->args->in[2],
-                    *dx = &j->args->out[0];
+                    *dx = &j->args->out[0], *residual = j->args->n_in > 4 ? &j->args->in[4] : NULL;
     const float *rstd = j->args->in[3].data;
     float db[TT_CHUNK], xb[TT_CHUNK], wb[TT_CHUNK], ob[TT_CHUNK];
     (void)thread;
@@ -70,6 +70,11 @@ static void dx_rows(void *ctx, int64_t begin, int64_t end, int thread)
             s->norm_dx(tt_dest(dx, at, ob), tt_load(s, dy, at, m, db), tt_load(s, x, at, m, xb),
                        tt_load(s, w, c, m, wb), rstd[n], back, m);
             tt_store(s, dx, at, m, ob);
+            if (residual) {
+                s->add(tt_dest(dx, at, ob), tt_load(s, dx, at, m, ob),
+                       tt_load(s, residual, at, m, db), m);
+                tt_store(s, dx, at, m, ob);
+            }
         }
     }
 }
@@ -78,6 +83,46 @@ void tt_cpu_rmsnorm_dx(const tt_kernel_args *args)
 {
     job j = {tt_simd_pick(), args, tt_rows(&args->in[0]), tt_cols(&args->in[0])};
     tt_pool_run(args->pool, dx_rows, &j, j.n);
+}
+
+void tt_cpu_rmsnorm_dx_add(const tt_kernel_args *args)
+{
+    tt_cpu_rmsnorm_dx(args);
+}
+
+/* The fused twins round where the plain ops do, so their bits are the same. */
+
+static void add_norm_rows(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    const job *j = ctx;
+    const tt_simd *s = j->s;
+    const tt_tensor *in = j->args->in, *x = &j->args->out[0], *y = &j->args->out[1];
+    float *rstd = j->args->out[2].data, ab[TT_CHUNK], wb[TT_CHUNK], xb[TT_CHUNK];
+    (void)thread;
+    for (int64_t n = begin; n < end; n++) {
+        double sum = 0;
+        for (int64_t c = 0; c < j->d; c += TT_CHUNK) {
+            int64_t m = tt_min64(TT_CHUNK, j->d - c), at = n * j->d + c;
+            s->add(tt_dest(x, at, xb), tt_load(s, &in[0], at, m, ab), tt_load(s, &in[1], at, m, wb),
+                   m);
+            tt_store(s, x, at, m, xb);
+            sum += s->sumsq(tt_load(s, x, at, m, xb), m);
+        }
+        float r = (float)(1.0 / sqrt(sum / (double)j->d + j->args->attr->eps));
+        rstd[n] = r;
+        for (int64_t c = 0; c < j->d; c += TT_CHUNK) {
+            int64_t m = tt_min64(TT_CHUNK, j->d - c), at = n * j->d + c;
+            s->norm(tt_dest(y, at, ab), tt_load(s, x, at, m, xb), tt_load(s, &in[2], c, m, wb), r,
+                    m);
+            tt_store(s, y, at, m, ab);
+        }
+    }
+}
+
+void tt_cpu_add_rmsnorm(const tt_kernel_args *args)
+{
+    job j = {tt_simd_pick(), args, tt_rows(&args->in[0]), tt_cols(&args->in[0])};
+    tt_pool_run(args->pool, add_norm_rows, &j, j.n);
 }
 
 static void dw_range(const job *j, int64_t c, int64_t m)

@@ -20,6 +20,7 @@ static const struct {
     {"linear", tt_cpu_linear_workspace},
     {"linear_dx", tt_cpu_linear_workspace},
     {"linear_dw", tt_cpu_linear_workspace},
+    {"linear_dx_sum", tt_cpu_linear_workspace},
     {"attention", tt_cpu_attention_workspace},
     {"attention_bwd", tt_cpu_attention_bwd_workspace},
     {"sumsq", tt_cpu_sumsq_workspace},

@@ -76,6 +76,32 @@ static const char *check_norm(const operands *o)
     }
 }
 
+static const char *check_fused(const operands *o)
+{
+    const tt_value *y = out(o, 0);
+    switch (o->i->op) {
+    case TT_OP_add_rmsnorm:
+        return like(in(o, 0), in(o, 1)) && like(in(o, 0), y) && like(y, out(o, 1)) && in(o, 2)->dtype == y->dtype &&
+                       rows(in(o, 2)) == cols(y) && is(out(o, 2), TT_F32, 1) && rows(out(o, 2)) == rows(y)
+                   ? NULL : "y and n like a and b[N,D], rstd[N] f32, w[D] of their type";
+    case TT_OP_rmsnorm_dx_add:
+        return like(in(o, 0), in(o, 1)) && like(in(o, 0), in(o, 4)) && like(in(o, 0), y) &&
+                       rows(in(o, 2)) == cols(y) && in(o, 2)->dtype == y->dtype && is(in(o, 3), TT_F32, 1) &&
+                       rows(in(o, 3)) == rows(y)
+                   ? NULL : "dx like dy, x and residual, w[D], rstd[N] f32";
+    default:
+        if (o->i->n_in < 2 || o->i->n_in > 16 || o->i->n_in % 2)
+            return "1 to 8 pairs dy, W";
+        for (int k = 0; k < o->i->n_in; k += 2) {
+            const tt_value *dy = in(o, k), *w = in(o, k + 1);
+            if (dy->ndim != 2 || w->ndim != 2 || y->ndim != 2 || dy->dtype != y->dtype || w->dtype != y->dtype ||
+                cols(dy) != rows(w) || rows(dy) != rows(y) || cols(w) != cols(y))
+                return "dx[N,K] = sum of dy[N,M] W[M,K]";
+        }
+        return NULL;
+    }
+}
+
 static const char *check_attention(const operands *o)
 {
     const tt_attrs *a = &o->i->attr;
@@ -178,6 +204,10 @@ const char *tt_op_check(const tt_program *p, const tt_instr *i)
     case TT_OP_rmsnorm_dx:
     case TT_OP_rmsnorm_dw:
         return check_norm(&o);
+    case TT_OP_add_rmsnorm:
+    case TT_OP_rmsnorm_dx_add:
+    case TT_OP_linear_dx_sum:
+        return check_fused(&o);
     case TT_OP_attention:
     case TT_OP_attention_bwd:
         return check_attention(&o);

@@ -89,11 +89,15 @@ static int64_t cols_of(const tt_program *p, tt_vid v)
 
 double tt_instr_flops(const tt_program *p, const tt_instr *i)
 {
+    double sum = 0;
     switch (table[i->op].flops) {
     case FLOPS_MATMUL:
         if (i->op == TT_OP_linear_dw)
             return 2.0 * (double)rows_of(p, i->in[0]) * (double)cols_of(p, i->in[0]) * (double)cols_of(p, i->in[1]);
-        return 2.0 * (double)rows_of(p, i->in[0]) * (double)rows_of(p, i->in[1]) * (double)cols_of(p, i->in[1]);
+        for (int k = 0; k + 1 < i->n_in; k += 2) /* one product, or the terms of a sum of several */
+            sum += 2.0 * (double)rows_of(p, i->in[k]) * (double)rows_of(p, i->in[k + 1]) *
+                   (double)cols_of(p, i->in[k + 1]);
+        return sum;
     case FLOPS_ATTENTION: /* q k^T and p v over the whole square */
         return 4.0 * (double)rows_of(p, i->in[0]) * (double)cols_of(p, i->in[0]) * (double)i->attr.seq_len;
     case FLOPS_ATTENTION_BWD:

@@ -142,6 +142,7 @@ typedef struct tt_program {
     tt_inputs generate;   /* one sequence, the same on every data-parallel rank */
     int n_microbatches;   /* per step */
     int n_frames;         /* microbatches in flight */
+    unsigned fusions_off; /* fused ops that were switched off: bits 1 << tt_fusion (passes/fuse.h) */
     tt_value *value;
     int n_values, cap_values;
     tt_param *param;

@@ -119,7 +119,14 @@ static void feed(tt_program *p, tt_instr_list *list, int n, const tt_vid *v)
     tt_emit(p, list, TT_OP_feed, 0, NULL, n, v)->queue = TT_Q_COPY;
 }
 
-/* A placed forward ending in `end`, preceded by the feed of its inputs; *last is the value to fetch. */
+/* In tests and under debug every pass answers for what it leaves behind. */
+static tt_status check(const tt_program *p, const tt_compile_opts *opts, const tt_instr_list *list, const char *pass,
+                       tt_error *err)
+{
+    return opts->verify ? tt_verify_list(p, list, pass, err) : TT_OK;
+}
+
+/* A placed and fused forward ending in `end`, preceded by the feed of its inputs; *last is the value to fetch. */
 static tt_status build_forward(tt_program *p, const tt_model *model, const tt_compile_opts *opts, tt_forward_end end,
                                const tt_inputs *in, tt_instr_list *list, tt_error *err)
 {
@@ -134,7 +141,13 @@ static tt_status build_forward(tt_program *p, const tt_model *model, const tt_co
     }
     const tt_shard_opts shard = {.sequence_parallel = opts->sequence_parallel,
                                  .logits_bytes_max = opts->logits_bytes_max ? opts->logits_bytes_max : 32 << 20};
-    return tt_shard(p, list, &shard, err);
+    tt_status st = tt_shard(p, list, &shard, err);
+    if (st == TT_OK)
+        st = check(p, opts, list, "shard", err);
+    if (st != TT_OK)
+        return st;
+    tt_fuse(p, list);
+    return check(p, opts, list, "fuse", err);
 }
 
 static void prepend_feed(tt_program *p, tt_part_id part, tt_instr_list *code, int n, const tt_vid *v)
@@ -146,13 +159,6 @@ static void prepend_feed(tt_program *p, tt_part_id part, tt_instr_list *code, in
     tt_instr_list_free(code);
 }
 
-/* In tests and under debug every pass answers for what it leaves behind. */
-static tt_status check(const tt_program *p, const tt_compile_opts *opts, const tt_instr_list *list, const char *pass,
-                       tt_error *err)
-{
-    return opts->verify ? tt_verify_list(p, list, pass, err) : TT_OK;
-}
-
 static tt_status compile_train(tt_program *p, const tt_model *model, const tt_compile_opts *opts, tt_error *err)
 {
     const tt_inputs *in = &p->train;
@@ -160,7 +166,6 @@ static tt_status compile_train(tt_program *p, const tt_model *model, const tt_co
     tt_instr_list list = {0}, forward = {0}, *backward = &p->part[TT_PART_BACKWARD].code;
     tt_status st;
     TT_TRY(build_forward(p, model, opts, TT_END_LOSS, in, &list, err));
-    TT_TRY(check(p, opts, &list, "shard", err));
     tt_split(p, &list, &forward, backward);
     tt_recompute_pass(p, &forward, backward, &opts->recompute);
     TT_TRY(check(p, opts, backward, "recompute", err));
@@ -206,6 +211,7 @@ tt_status tt_compile(const tt_model *model, const tt_mesh *mesh, const tt_compil
         return st;
     tt_program *p = tt_program_create(mesh);
     p->compute_dtype = opts->compute_dtype;
+    p->fusions_off = opts->fusions_off;
     p->n_microbatches = opts->n_microbatches;
     declare_inputs(p, opts);
     tt_fsdp_declare_params(p, model);

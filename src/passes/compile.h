@@ -1,11 +1,12 @@
 /* From a model and a mesh to this rank's program: all passes in order. Pure; any rank of any mesh can be compiled anywhere.
  *
- *   build -> differentiate -> shard -> split -> recompute -> fsdp -> workspaces -> order -> memory */
+ *   build -> differentiate -> shard -> fuse -> split -> recompute -> fsdp -> workspaces -> order -> memory */
 #ifndef TT_PASSES_COMPILE_H
 #define TT_PASSES_COMPILE_H
 
 #include "models/model.h"
 #include "passes/fsdp.h"
+#include "passes/fuse.h"
 #include "passes/memory.h"
 #include "passes/recompute.h"
 #include "passes/shard.h"
@@ -17,6 +18,7 @@ typedef struct tt_compile_opts {
     tt_dtype compute_dtype;
     int sequence_parallel;
     int64_t logits_bytes_max; /* 0 = 32 MiB */
+    unsigned fusions_off;     /* fused ops to leave plain: bits 1 << tt_fusion */
     tt_recompute_opts recompute;
     tt_fsdp_opts fsdp;
     int eval_batch;        /* 0 = no validation parts */

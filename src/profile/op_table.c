@@ -36,7 +36,9 @@ void tt_op_table_print(const tt_op_time *times, int steps, double seconds, FILE 
         if (times[op].seconds > 0) {
             lines[n++] = (line){op, &times[op]};
             explained += times[op].seconds;
-            products += op == TT_OP_linear || op == TT_OP_linear_dx || op == TT_OP_linear_dw ? times[op].seconds : 0;
+            products += op == TT_OP_linear || op == TT_OP_linear_dx || op == TT_OP_linear_dw || op == TT_OP_linear_dx_sum
+                            ? times[op].seconds
+                            : 0;
         }
     qsort(lines, (size_t)n, sizeof *lines, dearest_first);
     fprintf(out, "%-16s %8s %10s %7s\n", "op", "calls", "ms", "share");

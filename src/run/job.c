@@ -114,6 +114,19 @@ static tt_status recompute_opts(const tt_config *cfg, tt_recompute_opts *o, tt_e
     return TT_OK;
 }
 
+static tt_status fusion_opts(const tt_config *cfg, unsigned *off, tt_error *err)
+{
+    for (int k = 0; k < cfg->compile.disable.n; k++) {
+        int fusion = 0;
+        tt_status st = tt_fusion_find(cfg->compile.disable.items[k], "compile.disable",
+                                      tt_config_origin(cfg, "compile.disable"), &fusion, err);
+        if (st != TT_OK)
+            return st;
+        *off |= 1u << fusion;
+    }
+    return TT_OK;
+}
+
 static tt_status batch_opts(const tt_config *cfg, const tt_mesh *mesh, tt_compile_opts *o, tt_error *err)
 {
     const int64_t dp = tt_mesh_group_size(mesh, TT_MASK_BATCH), local = cfg->training.local_batch_size;
@@ -151,6 +164,8 @@ tt_status tt_job_compile_opts(const tt_config *cfg, const tt_model *model, const
                  .decoupled = !strcmp(cfg->optimizer.name, "AdamW"),
                  .max_norm = cfg->training.max_norm}};
     tt_status st = recompute_opts(cfg, &o->recompute, err);
+    if (st == TT_OK)
+        st = fusion_opts(cfg, &o->fusions_off, err);
     if (st == TT_OK)
         st = batch_opts(cfg, mesh, o, err);
     if (st != TT_OK)

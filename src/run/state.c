@@ -18,6 +18,9 @@ char *tt_state_fingerprint(const tt_engine *e)
              tt_version(), tt_version_commit(), e->device->table->name, e->device->profile.n_threads,
              tt_mesh_describe(&p->mesh, mesh, sizeof mesh), p->train.batch, p->n_microbatches,
              (long long)p->train.seq_len, tt_dtype_name(p->compute_dtype));
+    for (int f = 0; f < TT_N_FUSIONS; f++) /* the others do not change bits */
+        if (p->fusions_off & 1u << f && !tt_fusion_keeps_bits(f))
+            snprintf(text + strlen(text), 1024 - strlen(text), ", %s off", tt_fusion_name(f));
     return text;
 }
 
