@@ -132,12 +132,12 @@ static double mib(size_t bytes)
 static void say_what_runs(const tt_trainer *t)
 {
     const tt_program *p = t->engine->program;
-    char mesh[128];
+    char mesh[128], isa[128];
     const int64_t rows = tt_feed_global_batch(t->engine);
     tt_log_root(INFO, "model %s %s: %lld parameters", t->cfg->model.name, t->cfg->model.flavor,
                 (long long)t->model->n_params);
-    tt_log_root(INFO, "mesh %s; %d threads a rank", tt_mesh_describe(&p->mesh, mesh, sizeof mesh),
-                t->device->profile.n_threads);
+    tt_log_root(INFO, "mesh %s; %d threads a rank; kernels %s", tt_mesh_describe(&p->mesh, mesh, sizeof mesh),
+                t->device->profile.n_threads, tt_device_isa(t->device, isa, sizeof isa));
     tt_log_root(INFO, "step: %lld sequences x %lld tokens = %lld tokens (%d accumulated microbatches)", (long long)rows,
                 (long long)p->train.seq_len, (long long)(rows * p->train.seq_len), p->n_microbatches);
     tt_log_root(INFO, "memory a rank: state %.1f, step %.1f, saved activations %.1f, scratch %.1f MiB",
@@ -151,6 +151,8 @@ static tt_status make_engine(tt_trainer *t, const tt_mesh *mesh, tt_error *err)
     tt_status st = tt_job_compile_opts(t->cfg, t->model, mesh, &opts, err);
     if (st == TT_OK)
         st = tt_device_create_cpu(tt_job_threads(t->cfg, tt_world_local_size(t->world)), &t->device, err);
+    if (st == TT_OK)
+        st = tt_device_use_isa(t->device, t->cfg->device.cpu_isa, err);
     if (st == TT_OK)
         st = tt_compile_check(t->model, mesh, &opts, err);
     st = tt_world_agree(t->world, st, err); /* refused before anything is allocated, by all */
