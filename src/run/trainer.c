@@ -498,13 +498,26 @@ out:
     return st;
 }
 
+/* Every rank measures its ceilings, so that they share the machine as they do in a step; rank 0 prints. */
+static tt_status print_profile(tt_trainer *t, tt_error *err)
+{
+    tt_ceilings ceilings;
+    if (!t->profiled_steps)
+        return TT_OK;
+    tt_status st = tt_ceilings_measure(t->device, t->engine->program->compute_dtype, &ceilings, err);
+    st = tt_world_agree(t->world, st, err);
+    if (st == TT_OK && is_root(t))
+        tt_op_table_print(tt_executor_op_times(t->engine->executor), t->profiled_steps, t->profiled_seconds, &ceilings,
+                          stderr);
+    return st;
+}
+
 tt_status tt_trainer_finish(tt_trainer *t, tt_error *err)
 {
     const int done = t->at.step >= t->cfg->training.steps;
     tt_status st = TT_OK;
     char text[256];
-    if (t->profiled_steps && is_root(t))
-        tt_op_table_print(tt_executor_op_times(t->engine->executor), t->profiled_steps, t->profiled_seconds, stderr);
+    TT_TRY(print_profile(t, err));
     if (saves(t) && !t->model_only && t->saved_step != t->at.step) {
         TT_TRY(save(t, !done || !t->cfg->checkpoint.last_save_model_only, err));
         tt_step_clock_lap(&t->clock, t->engine->executor, TT_TIME_CHECKPOINT);
