@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,11 +40,21 @@ static double now(int threads)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void *numbers(int64_t n, tt_dtype dtype)
+/* Memory as the CPU device gives it: huge pages where they are allowed. TITAN_SMALL_PAGES=1: not. */
+static void *reserve(size_t bytes)
 {
-    void *p = aligned_alloc(64, ((size_t)n * tt_dtype_size(dtype) + 63) / 64 * 64);
+    const size_t page = (size_t)2 << 20, size = (bytes + page - 1) / page * page;
+    void *p = aligned_alloc(page, size);
     if (!p)
         exit(1);
+    if (!getenv("TITAN_SMALL_PAGES"))
+        madvise(p, size, MADV_HUGEPAGE);
+    return p;
+}
+
+static void *numbers(int64_t n, tt_dtype dtype)
+{
+    void *p = reserve((size_t)n * tt_dtype_size(dtype));
     for (int64_t i = 0; i < n; i++) {
         float f = (float)(i * 2654435761u % 1000) / 500.0f - 1.0f;
         if (dtype == TT_F32)
@@ -158,9 +169,7 @@ int main(int argc, char **argv)
     for (int i = 0; argc > 3 && tt_simd_at(i); i++)
         if (!strcmp(tt_simd_at(i)->name, argv[3]))
             tt_pool_use(b.pool, tt_simd_at(i));
-    b.workspace = aligned_alloc(64, tt_gemm_workspace(TT_BF16, TT_BF16, b.threads));
-    if (!b.workspace)
-        return 1;
+    b.workspace = reserve(tt_gemm_workspace(TT_BF16, TT_BF16, b.threads));
     printf("%d threads, kernels %s, BLAS %s; GFLOP/s\n", b.threads, tt_pool_simd(b.pool)->name,
            tt_gemm_blas_core());
     printf("%-10s %-9s %-8s %6s %6s %6s %9s %9s %6s\n", "model", "product", "type", "m", "n", "k",
