@@ -40,7 +40,8 @@ static double now(int threads)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Memory as the CPU device gives it: huge pages where they are allowed. TITAN_SMALL_PAGES=1: not. */
+/* Memory as the CPU device gives it: huge pages where they are allowed. TITAN_SMALL_PAGES=1: not.
+ */
 static void *reserve(size_t bytes)
 {
     const size_t page = (size_t)2 << 20, size = (bytes + page - 1) / page * page;
@@ -100,8 +101,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double product(const bench *b, const model *mo, const char *what, tt_dtype dtype,
-                      tt_gemm g)
+static double product(const bench *b, const model *mo, const char *what, tt_dtype dtype, tt_gemm g)
 {
     rates r;
     tt_gemm f = g; /* the BLAS has fp32 only */
@@ -142,8 +142,8 @@ static double linear(const bench *b, const model *mo, const char *name, tt_dtype
 {
     char what[32];
     snprintf(what, sizeof what, "%s", name);
-    double worst = product(b, mo, what, t,
-                           (tt_gemm){.m = mo->tokens, .n = out, .k = in, .b_transposed = 1});
+    double worst =
+        product(b, mo, what, t, (tt_gemm){.m = mo->tokens, .n = out, .k = in, .b_transposed = 1});
     snprintf(what, sizeof what, "%s dx", name);
     double x = product(b, mo, what, t, (tt_gemm){.m = mo->tokens, .n = in, .k = out});
     snprintf(what, sizeof what, "%s dw", name);

@@ -1,8 +1,8 @@
 /* Rates of the CPU kernels at sizes of a small model. Each is measured in turn with a reference: an
  * fp32 product of the linear layer for what computes, a copy larger than the caches for what moves;
  * the last column is the median of rate over reference. Usage: bench_kernels [THREADS [NAME]]; NAME
- * keeps the rows whose name contains it. With one thread the clock is the processor time, so that a busy machine disturbs
- * little; with more it is the wall's. */
+ * keeps the rows whose name contains it. With one thread the clock is the processor time, so that a
+ * busy machine disturbs little; with more it is the wall's. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,8 @@ static double now(int threads)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Memory as the CPU device gives it: huge pages where they are allowed. TITAN_SMALL_PAGES=1: not. */
+/* Memory as the CPU device gives it: huge pages where they are allowed. TITAN_SMALL_PAGES=1: not.
+ */
 static void *reserve(size_t bytes)
 {
     const size_t page = (size_t)2 << 20, size = (bytes + page - 1) / page * page;

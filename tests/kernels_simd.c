@@ -110,7 +110,8 @@ static void test_product(const tt_simd *s)
     is_int(wrong, 0, "%s: block products of all remainders are right", s->name);
 }
 
-/* Packing and the product of bf16 pairs, at every remainder of rows, columns and terms, both orders. */
+/* Packing and the product of bf16 pairs, at every remainder of rows, columns and terms, both
+ * orders. */
 static void test_bf16(const tt_simd *s)
 {
     enum { most = 70, terms = 37 };

@@ -7,8 +7,8 @@
 #include "kernels/cpu/pool.h"
 #include "kernels/cpu/simd.h"
 
-/* Blocks of bf16 products: an A block and a B block, widened or packed in pairs, and an fp32 C block;
- * 4.25 MiB per thread. */
+/* Blocks of bf16 products: an A block and a B block, widened or packed in pairs, and an fp32 C
+ * block; 4.25 MiB per thread. */
 #define BLOCK_M 384
 #define BLOCK_N 512
 #define BLOCK_K 1024
@@ -100,7 +100,8 @@ static int in_pairs(const tt_simd *s, const tt_gemm *g)
     return s->bf16_pack && g->ab_dtype == TT_BF16;
 }
 
-/* `lanes` rows of op(A) or columns of op(B) from `lane`, kb terms from k, as the product wants them. */
+/* `lanes` rows of op(A) or columns of op(B) from `lane`, kb terms from k, as the product wants
+ * them. */
 static void fill(const tt_simd *s, const tt_gemm *g, int is_b, int64_t lane, int64_t lanes,
                  int64_t k, int64_t kb, float *to)
 {

@@ -5,8 +5,8 @@
  * always the same way for the same (n_tasks, n_threads), so that sums made per thread have the same
  * bits in every run. Workers spin for some microseconds after a run, because the next kernel
  * follows at once, then sleep. They run on the cores that the
- * creating thread may use (its affinity, which a launcher sets when it binds ranks) and are not tied
- * to single ones: ranks that share cores would get in each other's way. A NULL pool is legal
+ * creating thread may use (its affinity, which a launcher sets when it binds ranks) and are not
+ * tied to single ones: ranks that share cores would get in each other's way. A NULL pool is legal
  * everywhere and means: the caller alone. */
 #ifndef TT_KERNELS_CPU_POOL_H
 #define TT_KERNELS_CPU_POOL_H
@@ -33,8 +33,8 @@ void tt_pool_destroy(tt_pool **pool);
 /** Threads of the team; 1 for NULL. */
 int tt_pool_threads(const tt_pool *pool);
 
-/** The instruction set that the kernels of this team use: the best of this CPU unless tt_pool_use said
- * otherwise, or the best for NULL. */
+/** The instruction set that the kernels of this team use: the best of this CPU unless tt_pool_use
+ * said otherwise, or the best for NULL. */
 const tt_simd *tt_pool_simd(const tt_pool *pool);
 
 /** Let the kernels of this team use `simd`, one of tt_simd_at. Not during a run. */

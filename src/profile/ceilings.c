@@ -28,7 +28,8 @@ static tt_status fastest(tt_device *d, call *c, double *best, tt_error *err)
     *best = 1e30;
     for (int i = 0; i < 3 || tt_clock_s() - start < SECONDS; i++) {
         double before = tt_clock_s();
-        tt_status st = d->table->enqueue(d, TT_Q_COMPUTE, &(tt_task){.run = run_call, .ctx = c}, err);
+        tt_status st =
+            d->table->enqueue(d, TT_Q_COMPUTE, &(tt_task){.run = run_call, .ctx = c}, err);
         if (st == TT_OK)
             st = d->table->sync(d, err);
         if (st != TT_OK)
@@ -64,8 +65,10 @@ static tt_status product(tt_device *d, char *memory, size_t half, tt_ceilings *c
     void *scratch = NULL;
     double seconds;
     tt_status st = TT_OK;
-    size_t scratch_bytes = d->profile.workspace("linear", &attr, in, 2, &out, 1, d->profile.n_threads);
-    call k = {d->kernel("linear"), {.in = in, .n_in = 2, .out = &out, .n_out = 1, .attr = &attr, .pool = d->pool}};
+    size_t scratch_bytes =
+        d->profile.workspace("linear", &attr, in, 2, &out, 1, d->profile.n_threads);
+    call k = {d->kernel("linear"),
+              {.in = in, .n_in = 2, .out = &out, .n_out = 1, .attr = &attr, .pool = d->pool}};
     if (scratch_bytes)
         st = d->table->alloc(d, scratch_bytes, &scratch, err);
     k.args.workspace = scratch;
@@ -87,8 +90,10 @@ static tt_status copy(tt_device *d, char *memory, size_t half, tt_ceilings *c, t
     double seconds;
     /* written once, else every page of the source is the same page of zeros */
     call zero = {d->kernel("zero"), {.out = &from, .n_out = 1, .attr = &attr, .pool = d->pool}};
-    call k = {d->kernel("copy"), {.in = &from, .n_in = 1, .out = &to, .n_out = 1, .attr = &attr, .pool = d->pool}};
-    tt_status st = d->table->enqueue(d, TT_Q_COMPUTE, &(tt_task){.run = run_call, .ctx = &zero}, err);
+    call k = {d->kernel("copy"),
+              {.in = &from, .n_in = 1, .out = &to, .n_out = 1, .attr = &attr, .pool = d->pool}};
+    tt_status st =
+        d->table->enqueue(d, TT_Q_COMPUTE, &(tt_task){.run = run_call, .ctx = &zero}, err);
     if (st == TT_OK)
         st = fastest(d, &k, &seconds, err);
     if (st == TT_OK)
