@@ -1,10 +1,12 @@
-/* Rates of the CPU kernels at sizes of a small model: the linear rows in fp32 are plain sgemm, the
- * copy row is memcpy. Usage: bench_kernels [THREADS [NAME]]; NAME keeps the rows whose name
- * contains it. With one thread the clock is the processor time, so that a busy machine disturbs
- * little; with more it is the wall's. */
+/* Rates of the CPU kernels at sizes of a small model. Each is measured in turn with a reference: an
+ * fp32 product of the linear layer for what computes, a copy larger than the caches for what moves;
+ * the last column is the median of rate over reference. Usage: bench_kernels [THREADS [NAME]]; NAME
+ * keeps the rows whose name contains it. With one thread the clock is the processor time, so that a
+ * busy machine disturbs little; with more it is the wall's. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "kernels/cpu/gemm.h"
@@ -30,13 +32,24 @@ static double now(int threads)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Memory as the CPU device gives it: huge pages where they are allowed. TITAN_SMALL_PAGES=1: not.
+ */
+static void *reserve(size_t bytes)
+{
+    const size_t page = (size_t)2 << 20, size = (bytes + page - 1) / page * page;
+    void *p = aligned_alloc(page, size);
+    if (!p)
+        exit(1);
+    if (!getenv("TITAN_SMALL_PAGES"))
+        madvise(p, size, MADV_HUGEPAGE);
+    return p;
+}
+
 static tt_tensor fresh(tt_dtype dtype, int64_t rows, int64_t cols)
 {
     tt_tensor t = {.dtype = dtype, .ndim = 2, .dim = {rows, cols}};
     int64_t n = rows * cols;
-    t.data = aligned_alloc(64, ((size_t)n * tt_dtype_size(dtype) + 63) / 64 * 64);
-    if (!t.data)
-        exit(1);
+    t.data = reserve((size_t)n * tt_dtype_size(dtype));
     uint32_t state = 1;
     for (int64_t i = 0; i < n; i++) {
         state = state * 1664525u + 1013904223u;
@@ -61,40 +74,78 @@ static void add_out(row *r, tt_dtype t, int64_t rows, int64_t cols)
     r->out[r->n_out++] = fresh(t, rows, cols);
 }
 
-static void measure(row *r, const char *label, int threads, tt_pool *pool)
+static int by_size(const void *a, const void *b)
 {
-    size_t bytes = tt_cpu_workspace(r->name, &r->attr, r->in, r->n_in, r->out, r->n_out, threads);
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *v, int n)
+{
+    qsort(v, (size_t)n, sizeof *v, by_size);
+    return v[n / 2];
+}
+
+static double bytes_moved(const row *r)
+{
+    double moved = r->bytes;
+    for (int i = 0; i < r->n_in + r->n_out; i++) {
+        const tt_tensor *t = i < r->n_in ? &r->in[i] : &r->out[i - r->n_in];
+        moved += (double)(t->dim[0] * t->dim[1]) * (double)tt_dtype_size(t->dtype);
+    }
+    return moved;
+}
+
+/* Rate of one call: FLOPs or bytes a second. */
+static double call(row *r, void *workspace, size_t bytes, int threads, tt_pool *pool)
+{
     tt_kernel_args args = {.in = r->in,
                            .out = r->out,
                            .n_in = r->n_in,
                            .n_out = r->n_out,
                            .attr = &r->attr,
-                           .workspace = bytes ? aligned_alloc(64, (bytes + 63) / 64 * 64) : NULL,
+                           .workspace = workspace,
                            .workspace_bytes = bytes,
                            .pool = pool};
-    double best = 1e30, moved = r->bytes, start = now(threads);
-    for (int i = 0; i < r->n_in; i++)
-        moved +=
-            (double)(r->in[i].dim[0] * r->in[i].dim[1]) * (double)tt_dtype_size(r->in[i].dtype);
-    for (int i = 0; i < r->n_out; i++)
-        moved +=
-            (double)(r->out[i].dim[0] * r->out[i].dim[1]) * (double)tt_dtype_size(r->out[i].dtype);
-    for (int i = 0; i < 3 || (now(threads) - start < 0.4 && i < 1000); i++) {
-        double t = now(threads);
-        tt_cpu_kernel(r->name)(&args);
-        t = now(threads) - t;
-        best = t < best ? t : best;
+    double t = now(threads);
+    tt_cpu_kernel(r->name)(&args);
+    return (r->flop > 0 ? r->flop : bytes_moved(r)) / (now(threads) - t);
+}
+
+/* What rows are held against. */
+static row reference(int computes)
+{
+    row r = {.name = computes ? "linear" : "copy", .flop = computes ? 2.0 * N * D * F : 0};
+    add_in(&r, TT_F32, computes ? N : 4096, computes ? D : 4096);
+    if (computes)
+        add_in(&r, TT_F32, F, D);
+    add_out(&r, TT_F32, computes ? N : 4096, computes ? F : 4096);
+    return r;
+}
+
+static void measure(row *r, const char *label, int threads, tt_pool *pool)
+{
+    enum { most = 200 };
+    double rate[most], ratio[most];
+    size_t bytes = tt_cpu_workspace(r->name, &r->attr, r->in, r->n_in, r->out, r->n_out, threads);
+    void *workspace = bytes ? reserve(bytes) : NULL;
+    row ref = reference(r->flop > 0);
+    int n = 0;
+    call(r, workspace, bytes, threads, pool); /* both once, to warm up */
+    call(&ref, NULL, 0, threads, pool);
+    for (double start = now(threads); n < 5 || (now(threads) - start < 0.5 && n < most); n++) {
+        rate[n] = call(r, workspace, bytes, threads, pool);
+        ratio[n] = rate[n] / call(&ref, NULL, 0, threads, pool);
     }
-    printf("%-16s %-26s %9.3f ms ", r->name, label, best * 1e3);
-    if (r->flop > 0)
-        printf("%8.1f GFLOP/s\n", r->flop / best * 1e-9);
-    else
-        printf("%8.1f GB/s\n", moved / best * 1e-9);
-    free(args.workspace);
-    for (int i = 0; i < r->n_in; i++)
-        free(r->in[i].data);
-    for (int i = 0; i < r->n_out; i++)
-        free(r->out[i].data);
+    double middle = median(rate, n), of = median(ratio, n);
+    printf("%-16s %-26s %9.3f ms %8.1f %-7s %6.2f of %s (%.2f to %.2f)\n", r->name, label,
+           1e3 * (r->flop > 0 ? r->flop : bytes_moved(r)) / middle, middle * 1e-9,
+           r->flop > 0 ? "GFLOP/s" : "GB/s", of, ref.name, ratio[0], ratio[n - 1]);
+    fflush(stdout);
+    free(workspace);
+    for (int i = 0; i < 2; i++)
+        for (row *x = i ? &ref : r; x->n_in + x->n_out > 0;)
+            free(x->n_in > 0 ? x->in[--x->n_in].data : x->out[--x->n_out].data);
 }
 
 static int wanted(const char *name, const char *filter)

@@ -9,10 +9,10 @@ typedef struct shape {
     int long_only;
 } shape;
 
-static const shape shapes[] = {{1, 1, 1, 0},       {1, 300, 5, 0},    {7, 1, 9, 0},
-                               {33, 65, 17, 0},    {64, 64, 64, 0},   {130, 96, 1, 0},
-                               {5, 7, 1030, 0},    {400, 40, 530, 0}, {520, 530, 36, 0},
-                               {385, 513, 514, 1}, {16, 4097, 33, 1}, {1025, 200, 777, 1}};
+static const shape shapes[] = {
+    {1, 1, 1, 0},       {1, 300, 5, 0},    {7, 1, 9, 0},       {33, 65, 17, 0},   {64, 64, 64, 0},
+    {130, 96, 1, 0},    {5, 7, 1030, 0},   {400, 40, 530, 0},  {520, 530, 36, 0}, {40, 1061, 34, 0},
+    {385, 513, 514, 1}, {16, 4097, 33, 1}, {1025, 200, 777, 1}};
 
 /* want[i, j] = sum over t of a(i, t) b(t, j) with each operand read by its own strides. */
 static double multiply(double *want, const tt_tensor *a, int64_t ai, int64_t at, const tt_tensor *b,
@@ -33,32 +33,33 @@ static double multiply(double *want, const tt_tensor *a, int64_t ai, int64_t at,
     return largest;
 }
 
-static void one_shape(const shape *s, tt_dtype t, uint64_t *seed)
+static void one_shape(const shape *s, tt_dtype t, const tt_simd *simd, uint64_t *seed)
 {
-    op_case y = {.name = "linear"}, x = {.name = "linear_dx"},
-            w = {.name = "linear_dw", .accumulates = 1};
+    op_case y = {.name = "linear", .simd = simd}, x = {.name = "linear_dx", .simd = simd},
+            w = {.name = "linear_dw", .simd = simd, .accumulates = 1};
+    const char *isa = simd ? simd->name : "best";
     /* fp32 sums of many terms: 2e-7 of the sum of magnitudes, far below 2e-5 of the result's
-     * largest */
+     * largest. The products of two bf16 are exact in fp32, so pairs of them need no more. */
     fill(op_in(&y, tensor(t, s->n, s->k, 0)), seed, 0, 1);
     fill(op_in(&y, tensor(t, s->m, s->k, 0)), seed, 0, 1);
     op_out(&y, tensor(t, s->n, s->m, 0), 3e-7);
     y.floor = multiply(y.want[0], &y.in[0], s->k, 1, &y.in[1], 1, s->k, s->n, s->m, s->k);
-    check_op(&y, "%s n %lld k %lld m %lld", tt_dtype_name(t), (long long)s->n, (long long)s->k,
-             (long long)s->m);
+    check_op(&y, "%s %s n %lld k %lld m %lld", isa, tt_dtype_name(t), (long long)s->n,
+             (long long)s->k, (long long)s->m);
 
     fill(op_in(&x, tensor(t, s->n, s->m, 0)), seed, 0, 1);
     fill(op_in(&x, tensor(t, s->m, s->k, 0)), seed, 0, 1);
     op_out(&x, tensor(t, s->n, s->k, 0), 3e-7);
     x.floor = multiply(x.want[0], &x.in[0], s->m, 1, &x.in[1], s->k, 1, s->n, s->k, s->m);
-    check_op(&x, "%s n %lld k %lld m %lld", tt_dtype_name(t), (long long)s->n, (long long)s->k,
-             (long long)s->m);
+    check_op(&x, "%s %s n %lld k %lld m %lld", isa, tt_dtype_name(t), (long long)s->n,
+             (long long)s->k, (long long)s->m);
 
     fill(op_in(&w, tensor(t, s->n, s->m, 0)), seed, 0, 1);
     fill(op_in(&w, tensor(t, s->n, s->k, 0)), seed, 0, 1);
     fill(op_out(&w, tensor(TT_F32, s->m, s->k, 0), 3e-7), seed, 0, 1);
     w.floor = multiply(w.want[0], &w.in[0], 1, s->m, &w.in[1], s->k, 1, s->m, s->k, s->n);
-    check_op(&w, "%s n %lld k %lld m %lld", tt_dtype_name(t), (long long)s->n, (long long)s->k,
-             (long long)s->m);
+    check_op(&w, "%s %s n %lld k %lld m %lld", isa, tt_dtype_name(t), (long long)s->n,
+             (long long)s->k, (long long)s->m);
     op_free(&y);
     op_free(&x);
     op_free(&w);
@@ -112,8 +113,9 @@ int main(void)
     empty();
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
         if (all || !shapes[i].long_only) {
-            one_shape(&shapes[i], TT_F32, &seed);
-            one_shape(&shapes[i], TT_BF16, &seed);
+            one_shape(&shapes[i], TT_F32, NULL, &seed);
+            one_shape(&shapes[i], TT_BF16, tt_simd_at(0), &seed); /* widened */
+            one_shape(&shapes[i], TT_BF16, NULL, &seed); /* multiplied in pairs where possible */
             sums(&shapes[i], TT_F32, 1 + (int)i % 4, &seed);
             sums(&shapes[i], TT_BF16, 2 + (int)i % 3, &seed);
         }

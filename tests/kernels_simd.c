@@ -110,6 +110,50 @@ static void test_product(const tt_simd *s)
     is_int(wrong, 0, "%s: block products of all remainders are right", s->name);
 }
 
+/* Packing and the product of bf16 pairs, at every remainder of rows, columns and terms, both
+ * orders. */
+static void test_bf16(const tt_simd *s)
+{
+    enum { most = 70, terms = 37 };
+    static tt_bf16 a[most * terms], b[most * terms];
+    static uint32_t pa[72 * 19], pb[96 * 19];
+    static float c[most * most];
+    uint64_t seed = 9;
+    int wrong = 0, outside = 0;
+    for (int n = 1; n <= most; n += n < 36 ? 1 : 17)
+        for (int apart = 0; apart < 2; apart++) {
+            int rows = 1 + n * 7 % most, k = 1 + n % terms, ldc = n + 1;
+            for (int i = 0; i < most * terms; i++) {
+                a[i] = tt_f32_to_bf16((float)(2 * uniform(&seed) - 1));
+                b[i] = tt_f32_to_bf16((float)(2 * uniform(&seed) - 1));
+            }
+            s->bf16_pack(pa, a, apart ? k : rows, apart, rows, k, TT_BF16_ROWS);
+            s->bf16_pack(pb, b, apart ? k : n, apart, n, k, TT_BF16_COLS);
+            for (int i = 0; i < most * most; i++)
+                c[i] = 2;
+            s->bf16_product(&(tt_bf16_product){.c = c,
+                                               .a = pa,
+                                               .b = pb,
+                                               .ldc = ldc,
+                                               .rows = rows < 69 ? rows : 69,
+                                               .cols = n < 69 ? n : 69,
+                                               .pairs = (k + 1) / 2,
+                                               .accumulate = n % 2});
+            for (int r = 0; r < rows && r < 69; r++) {
+                for (int j = 0; j < n && j < 69; j++) {
+                    double want = n % 2 ? 2 : 0;
+                    for (int i = 0; i < k; i++)
+                        want += (double)tt_bf16_to_f32(a[apart ? r * k + i : i * rows + r]) *
+                                tt_bf16_to_f32(b[apart ? j * k + i : i * n + j]);
+                    wrong += fabs(c[r * ldc + j] - want) > 3e-7 * (k + 2);
+                }
+                outside += n < 69 && c[r * ldc + n] != 2;
+            }
+        }
+    is_int(wrong, 0, "%s: bf16 products of all remainders are right", s->name);
+    is_int(outside, 0, "%s: and write nothing beside", s->name);
+}
+
 /* Everything else is compared with fp64 through the ops, which use the best table: the others must
  * agree with it. */
 static void run_all(const tt_simd *s, float *y, int n)
@@ -214,9 +258,17 @@ int main(void)
         test_exp(tt_simd_at(i));
         test_sums(tt_simd_at(i));
         test_product(tt_simd_at(i));
+        if (tt_simd_at(i)->bf16_pack)
+            test_bf16(tt_simd_at(i));
         test_agreement(tt_simd_at(i), tt_simd_pick());
         test_tile(tt_simd_at(i), tt_simd_pick());
     }
+    static const char *const names[] = {"base", "avx2", "avx512", "avx512_bf16"};
+    for (int k = 0; k < 4; k++)
+        if (k < i)
+            is_str(tt_simd_at(k)->name, names[k], "table %d is %s", k, names[k]);
+        else
+            ok(1, "%s was compared # SKIP this CPU or this build does not have it", names[k]);
     ok(tt_simd_pick() == tt_simd_at(i - 1), "the best of %d tables is picked: %s", i,
        tt_simd_pick()->name);
     ok(tt_cpu_kernel("no_such_op") == NULL, "an unknown op has no kernel");

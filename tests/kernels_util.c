@@ -157,8 +157,10 @@ int op_run(op_case *c, int threads, int accumulate)
     unsigned char *ws =
         (unsigned char *)space.data + 63; /* 64-byte aligned: zone and one byte before it */
     tt_pool *pool = NULL;
-    if (threads > 1 && tt_pool_create(threads, &pool, NULL) != TT_OK)
+    if ((threads > 1 || c->simd) && tt_pool_create(threads, &pool, NULL) != TT_OK)
         abort();
+    if (c->simd)
+        tt_pool_use(pool, c->simd);
     memset(space.data, 0xFF, bytes + 63);
     memset(space.data, ZONE_BYTE, 63);
     tt_kernel_args args = {.in = c->in,

@@ -25,6 +25,7 @@ typedef struct op_case {
                                    for bf16 */
     double floor;    /* least magnitude that tolerances refer to, for results that cancel */
     int accumulates; /* try accumulate 1 as well */
+    const tt_simd *simd; /* run with this instruction set; NULL: the best */
 } op_case;
 
 /* A fresh tensor of zeros; unused dims 0. Freed by op_free. */

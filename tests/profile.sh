@@ -43,6 +43,14 @@ check "a cycle that is too short is refused" refused 78 "profiling.profile_freq 
 run "$train" "$tiny" --metrics.enable_wandb
 check "W&B is refused with what to use" refused 78 "command line: metrics.enable_wandb = true asks for what this version does not have: reporting to Weights & Biases, which takes its Python client and a network; set metrics.enable_tensorboard = true and import the event files afterwards with \`wandb sync FOLDER\`; use false"
 
+run "$train" "$tiny" --job.dump_folder="$work/table" --training.steps=3 --profile --device.cpu_isa=base
+check "a run with --profile" [ $rc = 0 ]
+check "says which kernels it used" says "kernels base, BLAS "
+check "and prints ops with their share of the ceiling" grep -qE '^linear +[0-9.]+ +[0-9.]+ +[0-9.]+% +[0-9.]+ GFLOP/s +[0-9]+%$' "$out"
+check "memory-bound ones too" grep -qE '^rmsnorm +[0-9.]+ +[0-9.]+ +[0-9.]+% +[0-9.]+ GB/s +[0-9]+%$' "$out"
+check "what is not products" grep -qE '^a step .*% are products of linear layers, [0-9.]+% are not$' "$out"
+check "and the ceilings" grep -qE '^ceilings +[0-9.]+ GFLOP/s \(product of 1024 x 1024 x 1024, float32\), [0-9.]+ GB/s \(copy of [0-9]+ MiB\); [0-9]+ threads$' "$out"
+
 if have_mpi; then
     rm -rf "$dump"
     # shellcheck disable=SC2086

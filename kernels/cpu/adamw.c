@@ -33,7 +33,7 @@ void tt_cpu_adamw(const tt_kernel_args *args)
     double lr = *(const float *)args->in[2].data, t = *(const int32_t *)args->in[3].data;
     if (*(const int32_t *)args->in[4].data)
         return;
-    job j = {.s = tt_simd_pick(), .args = args, .n = tt_numel(&args->out[0])};
+    job j = {.s = tt_pool_simd(args->pool), .args = args, .n = tt_numel(&args->out[0])};
     j.step = (tt_adam_step){.coef = *(const float *)args->in[1].data,
                             .decay = a->decoupled ? (float)(1.0 - lr * a->weight_decay) : 1.0f,
                             .l2 = a->decoupled ? 0.0f : (float)a->weight_decay,

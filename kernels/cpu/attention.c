@@ -90,7 +90,7 @@ static void run_tasks(void *ctx, int64_t begin, int64_t end, int thread)
 void tt_cpu_attention(const tt_kernel_args *args)
 {
     job j = {.a = tt_attn_of(args->attr, &args->in[0]), .args = args};
-    j.a.s = tt_simd_pick();
+    j.a.s = tt_pool_simd(args->pool);
     j.a.doc = args->n_in > 3 ? args->in[3].data : NULL;
     j.floats = floats_per_thread(j.a.e, args->in[0].dtype);
     TT_ASSERT(args->workspace_bytes >=

@@ -251,7 +251,7 @@ void tt_cpu_attention_bwd(const tt_kernel_args *args)
 {
     job j = {.a = tt_attn_of(args->attr, &args->in[0]), .args = args};
     int64_t threads = tt_pool_threads(args->pool), units = j.a.seqs * j.a.kv_heads;
-    j.a.s = tt_simd_pick();
+    j.a.s = tt_pool_simd(args->pool);
     j.a.doc = args->in[3].data;
     j.parts = choose_parts(&j.a, threads);
     j.ep = padded(j.a.e);

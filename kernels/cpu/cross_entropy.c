@@ -60,7 +60,8 @@ static void stats_rows(void *ctx, int64_t begin, int64_t end, int thread)
 void tt_cpu_ce_stats(const tt_kernel_args *args)
 {
     const tt_tensor *logits = &args->in[0];
-    job j = {.s = tt_simd_pick(), .args = args, .n = tt_rows(logits), .v = tt_cols(logits)};
+    job j = {
+        .s = tt_pool_simd(args->pool), .args = args, .n = tt_rows(logits), .v = tt_cols(logits)};
     j.valid = valid_rows(args, j.v);
     tt_pool_run(args->pool, stats_rows, &j, j.n);
 }
@@ -150,7 +151,8 @@ static void grad_rows(void *ctx, int64_t begin, int64_t end, int thread)
 void tt_cpu_ce_grad(const tt_kernel_args *args)
 {
     const tt_tensor *logits = &args->in[0];
-    job j = {.s = tt_simd_pick(), .args = args, .n = tt_rows(logits), .v = tt_cols(logits)};
+    job j = {
+        .s = tt_pool_simd(args->pool), .args = args, .n = tt_rows(logits), .v = tt_cols(logits)};
     j.valid = valid_rows(args, j.v);
     j.shards = j.n ? tt_numel(&args->in[1]) / (3 * j.n) : 0;
     tt_pool_run(args->pool, grad_rows, &j, j.n);

@@ -23,7 +23,7 @@ static void run_chunks(void *ctx, int64_t begin, int64_t end, int thread)
 /* Apply `chunk` to n elements. */
 static void run_flat(const tt_kernel_args *args, chunk_fn chunk, int64_t n)
 {
-    flat f = {.s = tt_simd_pick(), .args = args, .chunk = chunk, .n = n};
+    flat f = {.s = tt_pool_simd(args->pool), .args = args, .chunk = chunk, .n = n};
     tt_pool_run(args->pool, run_chunks, &f, tt_div_up(n, TT_CHUNK));
 }
 

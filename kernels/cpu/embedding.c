@@ -69,7 +69,7 @@ static void dw_columns(void *ctx, int64_t begin, int64_t end, int thread)
 
 void tt_cpu_embedding_dw(const tt_kernel_args *args)
 {
-    job j = {tt_simd_pick(), args, tt_numel(&args->in[0]), tt_cols(&args->out[0]),
+    job j = {tt_pool_simd(args->pool), args, tt_numel(&args->in[0]), tt_cols(&args->out[0]),
              args->out[0].dim[0]};
     tt_pool_run(args->pool, dw_columns, &j, tt_div_up(j.d, COLS));
 }

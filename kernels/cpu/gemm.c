@@ -7,15 +7,16 @@
 #include "kernels/cpu/pool.h"
 #include "kernels/cpu/simd.h"
 
-/* Blocks of the widening path: an A block, a B block and a C block of fp32 fit together in 2.5 MiB
- * per thread. */
+/* Blocks of bf16 products: an A block and a B block, widened or packed in pairs, and an fp32 C
+ * block; 4.25 MiB per thread. */
 #define BLOCK_M 384
 #define BLOCK_N 512
-#define BLOCK_K 512
+#define BLOCK_K 1024
 #define BLOCK_FLOATS (BLOCK_M * BLOCK_K + BLOCK_N * BLOCK_K + BLOCK_M * BLOCK_N)
 
 typedef struct job {
     const tt_gemm *g;
+    const tt_simd *simd;
     float *workspace;
     int64_t grid_m, grid_n; /* rectangles along m and n; product = threads */
 } job;
@@ -23,6 +24,11 @@ typedef struct job {
 void tt_gemm_one_thread_per_call(void)
 {
     openblas_set_num_threads(1);
+}
+
+const char *tt_gemm_blas_core(void)
+{
+    return openblas_get_corename();
 }
 
 static int is_wide(const tt_gemm *g)
@@ -90,38 +96,70 @@ static void store_block(const tt_simd *s, const tt_gemm *g, const float *block, 
     }
 }
 
-/* c[mb, nb] (+)= the block of one product at (m, n), widened piece by piece into a and b. */
-static void add_widened(const tt_gemm *g, int64_t m, int64_t n, int64_t mb, int64_t nb, float *a,
-                        float *b, float *c, int add)
+/* Whether the operands are multiplied as bf16 pairs, not widened. */
+static int in_pairs(const tt_simd *s, const tt_gemm *g)
 {
-    const tt_simd *s = tt_simd_pick();
-    for (int64_t k = 0; k < g->k; k += BLOCK_K) {
-        int64_t kb = min64(BLOCK_K, g->k - k);
-        if (g->a_transposed)
-            widen(s, g->a, g->ab_dtype, g->m, k, m, kb, mb, a);
-        else
-            widen(s, g->a, g->ab_dtype, g->k, m, k, mb, kb, a);
-        if (g->b_transposed)
-            widen(s, g->b, g->ab_dtype, g->k, n, k, nb, kb, b);
-        else
-            widen(s, g->b, g->ab_dtype, g->n, k, n, kb, nb, b);
+    return s->bf16_pack && g->ab_dtype == TT_BF16;
+}
+
+/* `lanes` rows of op(A) or columns of op(B) from `lane`, kb terms from k, as the product wants
+ * them. */
+static void fill(const tt_simd *s, const tt_gemm *g, int is_b, int64_t lane, int64_t lanes,
+                 int64_t k, int64_t kb, float *to)
+{
+    const void *from = is_b ? g->b : g->a;
+    int apart = is_b ? g->b_transposed : !g->a_transposed;
+    int64_t ld = apart ? g->k : is_b ? g->n : g->m;
+    if (in_pairs(s, g))
+        s->bf16_pack((uint32_t *)(void *)to,
+                     (const tt_bf16 *)from + (apart ? lane * ld + k : k * ld + lane), ld, apart,
+                     lanes, kb, is_b ? TT_BF16_COLS : TT_BF16_ROWS);
+    else if (apart)
+        widen(s, from, g->ab_dtype, ld, lane, k, lanes, kb, to);
+    else
+        widen(s, from, g->ab_dtype, ld, k, lane, kb, lanes, to);
+}
+
+/* c[mb, nb] (+)= a b, blocks as `fill` leaves them. */
+static void multiply(const tt_simd *s, const tt_gemm *g, const float *a, const float *b, float *c,
+                     int64_t mb, int64_t nb, int64_t kb, int accumulate)
+{
+    if (in_pairs(s, g))
+        s->bf16_product(&(tt_bf16_product){.c = c,
+                                           .a = (const uint32_t *)(const void *)a,
+                                           .b = (const uint32_t *)(const void *)b,
+                                           .ldc = nb,
+                                           .rows = mb,
+                                           .cols = nb,
+                                           .pairs = (kb + 1) / 2,
+                                           .accumulate = accumulate});
+    else
         cblas_sgemm(CblasRowMajor, g->a_transposed ? CblasTrans : CblasNoTrans,
                     g->b_transposed ? CblasTrans : CblasNoTrans, (int)mb, (int)nb, (int)kb, 1.0f, a,
                     (int)(g->a_transposed ? mb : kb), b, (int)(g->b_transposed ? kb : nb),
-                    k || add ? 1.0f : 0.0f, c, (int)nb);
-    }
+                    accumulate ? 1.0f : 0.0f, c, (int)nb);
 }
 
-static void rectangle_widening(const tt_gemm *g, int64_t m0, int64_t m1, int64_t n0, int64_t n1,
-                               float *workspace)
+/* The block of B is made once for all rows when it holds all of k. */
+static void rectangle_blocks(const tt_simd *s, const tt_gemm *g, int64_t m0, int64_t m1, int64_t n0,
+                             int64_t n1, float *workspace)
 {
     float *a = workspace, *b = a + BLOCK_M * BLOCK_K, *c = b + BLOCK_N * BLOCK_K;
     for (int64_t n = n0; n < n1; n += BLOCK_N)
         for (int64_t m = m0; m < m1; m += BLOCK_M) {
             int64_t mb = min64(BLOCK_M, m1 - m), nb = min64(BLOCK_N, n1 - n);
+            int add = 0; /* the terms of a sum follow each other in the same block */
             for (const tt_gemm *t = g; t; t = t->plus)
-                add_widened(t, m, n, mb, nb, a, b, c, t != g);
-            store_block(tt_simd_pick(), g, c, m, n, mb, nb);
+                for (int64_t k = 0; k < t->k; k += BLOCK_K, add = 1) {
+                    int64_t kb = min64(BLOCK_K, t->k - k);
+                    fill(s, t, 0, m, mb, k, kb, a);
+                    if (m == m0 || g->plus || g->k > BLOCK_K)
+                        fill(s, t, 1, n, nb, k, kb, b);
+                    multiply(s, t, a, b, c, mb, nb, kb, add);
+                }
+            if (!add)
+                memset(c, 0, sizeof *c * (size_t)(mb * nb));
+            store_block(s, g, c, m, n, mb, nb);
         }
 }
 
@@ -142,7 +180,8 @@ static void run_range(void *ctx, int64_t begin, int64_t end, int thread)
         if (is_wide(g))
             rectangle_f32(g, m0, m1, n0, n1);
         else
-            rectangle_widening(g, m0, m1, n0, n1, j->workspace + (size_t)thread * BLOCK_FLOATS);
+            rectangle_blocks(j->simd, g, m0, m1, n0, n1,
+                             j->workspace + (size_t)thread * BLOCK_FLOATS);
     }
 }
 
@@ -164,7 +203,7 @@ static void choose_grid(job *j, int64_t threads)
 
 void tt_gemm_run(const tt_gemm *g, void *workspace, tt_pool *pool)
 {
-    job j = {.g = g, .workspace = workspace};
+    job j = {.g = g, .simd = tt_pool_simd(pool), .workspace = workspace};
     openblas_set_num_threads(1); /* another pool or library may have raised it */
     if (g->m == 0 || g->n == 0)
         return;

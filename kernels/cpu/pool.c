@@ -20,6 +20,7 @@ typedef struct worker {
 
 struct tt_pool {
     int n_threads;
+    const tt_simd *simd;
     int n_started;   /* workers to join */
     worker *workers; /* owned; entry 0 is the caller's and unused */
     pthread_mutex_t lock;
@@ -131,6 +132,7 @@ tt_status tt_pool_create(int n_threads, tt_pool **out, tt_error *err)
     }
     p->workers = workers;
     p->n_threads = n_threads;
+    p->simd = tt_simd_pick();
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->wake, NULL);
     pthread_cond_init(&p->done, NULL);
@@ -171,6 +173,16 @@ void tt_pool_destroy(tt_pool **pool)
 int tt_pool_threads(const tt_pool *pool)
 {
     return pool ? pool->n_threads : 1;
+}
+
+const tt_simd *tt_pool_simd(const tt_pool *pool)
+{
+    return pool ? pool->simd : tt_simd_pick();
+}
+
+void tt_pool_use(tt_pool *pool, const tt_simd *simd)
+{
+    pool->simd = simd;
 }
 
 static void run(tt_pool *p, tt_pool_fn fn, void *ctx, int64_t n_tasks, int uneven)

@@ -4,11 +4,15 @@
  * The caller is thread 0 of the team. A run splits n_tasks into one contiguous range per thread,
  * always the same way for the same (n_tasks, n_threads), so that sums made per thread have the same
  * bits in every run. Workers spin for some microseconds after a run, because the next kernel
- * follows at once, then sleep. A NULL pool is legal everywhere and means: the caller alone. */
+ * follows at once, then sleep. They run on the cores that the
+ * creating thread may use (its affinity, which a launcher sets when it binds ranks) and are not
+ * tied to single ones: ranks that share cores would get in each other's way. A NULL pool is legal
+ * everywhere and means: the caller alone. */
 #ifndef TT_KERNELS_CPU_POOL_H
 #define TT_KERNELS_CPU_POOL_H
 
 #include "base/error.h"
+#include "kernels/cpu/simd.h"
 #include "kernels/kernels.h"
 
 #define TT_POOL_THREADS_MAX 1024
@@ -28,6 +32,13 @@ void tt_pool_destroy(tt_pool **pool);
 
 /** Threads of the team; 1 for NULL. */
 int tt_pool_threads(const tt_pool *pool);
+
+/** The instruction set that the kernels of this team use: the best of this CPU unless tt_pool_use
+ * said otherwise, or the best for NULL. */
+const tt_simd *tt_pool_simd(const tt_pool *pool);
+
+/** Let the kernels of this team use `simd`, one of tt_simd_at. Not during a run. */
+void tt_pool_use(tt_pool *pool, const tt_simd *simd);
 
 /** Run fn over n_tasks in one contiguous range per thread and return when all are done. Not to be
  * nested. */

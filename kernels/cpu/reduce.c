@@ -28,7 +28,7 @@ void tt_cpu_sumsq(const tt_kernel_args *args)
     for (int t = 0; t < args->n_in; t++) {
         int64_t n = tt_numel(&args->in[t]), blocks = tt_div_up(n, BLOCK);
         TT_ASSERT((size_t)blocks * sizeof(double) <= args->workspace_bytes);
-        job j = {tt_simd_pick(), args->in[t].data, part, n};
+        job j = {tt_pool_simd(args->pool), args->in[t].data, part, n};
         tt_pool_run(args->pool, sum_blocks, &j, blocks);
         for (int64_t i = 0; i < blocks; i++)
             sum += part[i];

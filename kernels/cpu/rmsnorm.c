@@ -43,7 +43,7 @@ static void forward_rows(void *ctx, int64_t begin, int64_t end, int thread)
 
 void tt_cpu_rmsnorm(const tt_kernel_args *args)
 {
-    job j = {tt_simd_pick(), args, tt_rows(&args->in[0]), tt_cols(&args->in[0])};
+    job j = {tt_pool_simd(args->pool), args, tt_rows(&args->in[0]), tt_cols(&args->in[0])};
     tt_pool_run(args->pool, forward_rows, &j, j.n);
 }
 
@@ -81,7 +81,7 @@ static void dx_rows(void *ctx, int64_t begin, int64_t end, int thread)
 
 void tt_cpu_rmsnorm_dx(const tt_kernel_args *args)
 {
-    job j = {tt_simd_pick(), args, tt_rows(&args->in[0]), tt_cols(&args->in[0])};
+    job j = {tt_pool_simd(args->pool), args, tt_rows(&args->in[0]), tt_cols(&args->in[0])};
     tt_pool_run(args->pool, dx_rows, &j, j.n);
 }
 
@@ -158,6 +158,6 @@ static void dw_columns(void *ctx, int64_t begin, int64_t end, int thread)
 
 void tt_cpu_rmsnorm_dw(const tt_kernel_args *args)
 {
-    job j = {tt_simd_pick(), args, tt_rows(&args->in[0]), tt_cols(&args->in[0])};
+    job j = {tt_pool_simd(args->pool), args, tt_rows(&args->in[0]), tt_cols(&args->in[0])};
     tt_pool_run(args->pool, dw_columns, &j, tt_div_up(j.d, DW_COLS));
 }

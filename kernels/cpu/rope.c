@@ -64,6 +64,6 @@ void tt_cpu_rope(const tt_kernel_args *args)
     const tt_tensor *x = &args->in[0];
     int64_t e = tt_cols(&args->in[1]);
     TT_ASSERT(e <= HEAD_MAX && tt_cols(x) % e == 0);
-    job j = {.s = tt_simd_pick(), .args = args, .heads = tt_cols(x) / e, .e = e};
+    job j = {.s = tt_pool_simd(args->pool), .args = args, .heads = tt_cols(x) / e, .e = e};
     tt_pool_run(args->pool, rotate_rows, &j, tt_rows(x));
 }

@@ -15,6 +15,8 @@ const tt_simd *tt_simd_at(int i)
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd"))
         return &tt_simd_v4;
+    if (i == 3 && tt_simd_at(2) && __builtin_cpu_supports("avx512bf16"))
+        return &tt_simd_v4_bf16;
 #endif
     return NULL;
 }

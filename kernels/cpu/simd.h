@@ -1,8 +1,9 @@
 /* Inner loops of the CPU kernels, compiled once per instruction set and chosen at run time.
  *
- * simd_base.c, simd_v3.c and simd_v4.c include the same bodies (simd_body.h, simd_tile.h) under
- * different compiler targets: what the machine's baseline is, x86-64-v3 (AVX2, FMA) and x86-64-v4
- * (AVX-512). A kernel asks once, `const tt_simd *s = tt_simd_pick()`, and calls through the table.
+ * simd_base.c, simd_v3.c, simd_v4.c and simd_v4_bf16.c include the same bodies (simd_body.h,
+ * simd_tile.h) under different compiler targets: what the machine's baseline is, x86-64-v3 (AVX2,
+ * FMA), x86-64-v4 (AVX-512), and this with products of bf16 pairs (simd_bf16.h). A kernel asks its
+ * pool once, `const tt_simd *s = tt_pool_simd(args->pool)`, and calls through the table.
  * Pointers need no alignment, n may be anything, and the bits do not depend on alignment. Where
  * in-place use is legal, an output may be one of the inputs exactly (never a shifted overlap). NaN
  * goes through everywhere but max. */
@@ -23,6 +24,19 @@ typedef struct tt_block_product {
     int64_t rows, lanes, k;
     int accumulate;
 } tt_block_product;
+
+/* Rows of op(A) and columns of op(B) in one packed panel of a bf16 product. */
+#define TT_BF16_ROWS 8
+#define TT_BF16_COLS 32
+
+/* C[rows, cols] (+)= op(A) op(B), fp32, of operands that bf16_pack has packed: A in panels of
+ * TT_BF16_ROWS rows, B in panels of TT_BF16_COLS columns, `pairs` words along k each. */
+typedef struct tt_bf16_product {
+    float *c;
+    const uint32_t *a, *b;
+    int64_t ldc, rows, cols, pairs;
+    int accumulate;
+} tt_bf16_product;
 
 /* Numbers of one AdamW or Adam step, bias corrections already folded in. */
 typedef struct tt_adam_step {
@@ -80,6 +94,13 @@ typedef struct tt_simd {
     void (*softmax_tile_bwd)(float *t, float *d, int64_t rows, int64_t key, const int32_t *lo,
                              const int32_t *hi, int masked, const float *lse, const float *delta,
                              float scale);
+    /* Only where one instruction multiplies pairs of bf16, else both NULL. Pack `lanes` rows or
+     * columns of k elements as [panel][pair][lane] words, the even element low, zero behind lanes
+     * and k; element (lane, i) is from[lane * ld + i] when the lanes lie apart, else from[i * ld +
+     * lane]. */
+    void (*bf16_pack)(uint32_t *to, const tt_bf16 *from, int64_t ld, int apart, int64_t lanes,
+                      int64_t k, int panel);
+    void (*bf16_product)(const tt_bf16_product *p);
 } tt_simd;
 
 /** The table for this machine. Never NULL, no cost worth avoiding per kernel call. */

@@ -11,6 +11,6 @@
 #define TT_SIMD_X86 0
 #endif
 
-extern const tt_simd tt_simd_base, tt_simd_v3, tt_simd_v4;
+extern const tt_simd tt_simd_base, tt_simd_v3, tt_simd_v4, tt_simd_v4_bf16;
 
 #endif

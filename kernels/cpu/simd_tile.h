@@ -156,4 +156,8 @@ const tt_simd TABLE = {
     .softmax_tile = softmax_tile,
     .scale_lanes = scale_lanes,
     .softmax_tile_bwd = softmax_tile_bwd,
+#ifdef TABLE_BF16
+    .bf16_pack = bf16_pack,
+    .bf16_product = bf16_product,
+#endif
 };

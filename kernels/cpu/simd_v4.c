@@ -7,7 +7,7 @@
 #include "kernels/cpu/simd_vec.h"
 
 #define TABLE tt_simd_v4
-#define TABLE_NAME "v4"
+#define TABLE_NAME "avx512"
 #include "kernels/cpu/simd_body.h"
 #include "kernels/cpu/simd_tile.h"
 #else

@@ -48,6 +48,13 @@ struct tt_device {
 tt_status tt_device_create_cpu(int n_threads, tt_device **device, tt_error *err);
 /** What planning needs to know of the CPU device (no device needed). */
 tt_device_profile tt_device_cpu_profile(int n_threads);
+/** Instruction set of the kernels by name ("auto": the best there is), instead of the best. Before the first task; a device
+ *  without CPU threads has no choice and accepts "auto" only.
+ *  Errors: TT_ERR_CONFIG, when this CPU or this build does not have it. */
+tt_status tt_device_use_isa(tt_device *device, const char *isa, tt_error *err);
+/** What the bits of CPU kernels depend on besides threads, for logs and fingerprints: the instruction set of the kernels and
+ *  what the BLAS chose for itself. Written to text, which is returned; "none" for a device without CPU threads. */
+const char *tt_device_isa(const tt_device *device, char *text, size_t size);
 void tt_device_destroy(tt_device **device); /* accepts NULL */
 
 #endif

@@ -2,9 +2,11 @@
  * that is still being polled (a communication), which later tasks of that queue and waiters finish first. */
 #include "device/device.h"
 
+#include "kernels/cpu/gemm.h"
 #include "kernels/cpu/pool.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -177,6 +179,33 @@ tt_status tt_device_create_cpu(int n_threads, tt_device **device, tt_error *err)
     else
         free(c);
     return st;
+}
+
+tt_status tt_device_use_isa(tt_device *device, const char *isa, tt_error *err)
+{
+    char have[128] = "";
+    if (!strcmp(isa, "auto"))
+        return TT_OK;
+    for (int i = 0; device->pool && tt_simd_at(i); i++) {
+        if (!strcmp(tt_simd_at(i)->name, isa)) {
+            tt_pool_use(device->pool, tt_simd_at(i));
+            return TT_OK;
+        }
+        size_t n = strlen(have);
+        snprintf(have + n, sizeof have - n, "%s%s", n ? ", " : "", tt_simd_at(i)->name);
+    }
+    return tt_fail(err, TT_ERR_CONFIG,
+                   "device.cpu_isa = \"%s\" is not what this CPU and this build have: %s; use one of these, or auto", isa,
+                   device->pool ? have : "no choice on this device");
+}
+
+const char *tt_device_isa(const tt_device *device, char *text, size_t size)
+{
+    if (device->pool)
+        snprintf(text, size, "%s, BLAS %s", tt_pool_simd(device->pool)->name, tt_gemm_blas_core());
+    else
+        snprintf(text, size, "none");
+    return text;
 }
 
 void tt_device_destroy(tt_device **device)

@@ -183,9 +183,11 @@ static void count(tt_executor *ex, const tt_instr *i, double seconds, int calls)
     t->calls += calls;
     if (!calls)
         return;
-    t->flops += tt_instr_flops(ex->p, i);
-    for (int k = 0; k < i->n_in + i->n_out; k++)
+    t->flops += tt_instr_flops(ex->p, i) * (i->attr.causal ? 0.5 : 1.0);
+    for (int k = 0; k < i->n_in; k++)
         t->bytes += (double)tt_value_local_bytes(&ex->p->value[i->in[k]]);
+    for (int k = 0; k < i->n_out; k++)
+        t->bytes += (double)tt_value_local_bytes(&ex->p->value[i->out[k]]);
 }
 
 static void keep_event(tt_executor *ex, const tt_run_event *event)

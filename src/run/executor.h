@@ -36,7 +36,7 @@ size_t tt_executor_reserved_bytes(const tt_executor *ex);
 typedef struct tt_op_time {
     double seconds;
     int64_t calls;
-    double flops, bytes;
+    double flops, bytes; /* flops: of causal attention the half that is done; bytes: of operands, each once */
 } tt_op_time;
 void tt_executor_profile(tt_executor *ex, int enable);
 const tt_op_time *tt_executor_op_times(const tt_executor *ex); /* TT_N_OPS entries */

@@ -12,11 +12,11 @@
 char *tt_state_fingerprint(const tt_engine *e)
 {
     const tt_program *p = e->program;
-    char mesh[128], *text = malloc(1024);
+    char mesh[128], isa[128], *text = malloc(1024);
     TT_ASSERT(text);
-    snprintf(text, 1024, "titan %s commit %s, device %s, %d threads, mesh %s, batch %d x %d x %lld, compute %s",
+    snprintf(text, 1024, "titan %s commit %s, device %s, %d threads, kernels %s, mesh %s, batch %d x %d x %lld, compute %s",
              tt_version(), tt_version_commit(), e->device->table->name, e->device->profile.n_threads,
-             tt_mesh_describe(&p->mesh, mesh, sizeof mesh), p->train.batch, p->n_microbatches,
+             tt_device_isa(e->device, isa, sizeof isa), tt_mesh_describe(&p->mesh, mesh, sizeof mesh), p->train.batch, p->n_microbatches,
              (long long)p->train.seq_len, tt_dtype_name(p->compute_dtype));
     for (int f = 0; f < TT_N_FUSIONS; f++) /* the others do not change bits */
         if (p->fusions_off & 1u << f && !tt_fusion_keeps_bits(f))

@@ -137,12 +137,12 @@ static double mib(size_t bytes)
 static void say_what_runs(const tt_trainer *t)
 {
     const tt_program *p = t->engine->program;
-    char mesh[128];
+    char mesh[128], isa[128];
     const int64_t rows = tt_feed_global_batch(t->engine);
     tt_log_root(INFO, "model %s %s: %lld parameters", t->cfg->model.name, t->cfg->model.flavor,
                 (long long)t->model->n_params);
-    tt_log_root(INFO, "mesh %s; %d threads a rank", tt_mesh_describe(&p->mesh, mesh, sizeof mesh),
-                t->device->profile.n_threads);
+    tt_log_root(INFO, "mesh %s; %d threads a rank; kernels %s", tt_mesh_describe(&p->mesh, mesh, sizeof mesh),
+                t->device->profile.n_threads, tt_device_isa(t->device, isa, sizeof isa));
     tt_log_root(INFO, "step: %lld sequences x %lld tokens = %lld tokens (%d accumulated microbatches)", (long long)rows,
                 (long long)p->train.seq_len, (long long)(rows * p->train.seq_len), p->n_microbatches);
     tt_log_root(INFO, "memory a rank: state %.1f, step %.1f, saved activations %.1f, scratch %.1f MiB",
@@ -156,6 +156,8 @@ static tt_status make_engine(tt_trainer *t, const tt_mesh *mesh, tt_error *err)
     tt_status st = tt_job_compile_opts(t->cfg, t->model, mesh, &opts, err);
     if (st == TT_OK)
         st = tt_device_create_cpu(tt_job_threads(t->cfg, tt_world_local_size(t->world)), &t->device, err);
+    if (st == TT_OK)
+        st = tt_device_use_isa(t->device, t->cfg->device.cpu_isa, err);
     if (st == TT_OK)
         st = tt_compile_check(t->model, mesh, &opts, err);
     st = tt_world_agree(t->world, st, err); /* refused before anything is allocated, by all */
@@ -520,13 +522,26 @@ out:
     return st;
 }
 
+/* Every rank measures its ceilings, so that they share the machine as they do in a step; rank 0 prints. */
+static tt_status print_profile(tt_trainer *t, tt_error *err)
+{
+    tt_ceilings ceilings;
+    if (!t->profiled_steps)
+        return TT_OK;
+    tt_status st = tt_ceilings_measure(t->device, t->engine->program->compute_dtype, &ceilings, err);
+    st = tt_world_agree(t->world, st, err);
+    if (st == TT_OK && is_root(t))
+        tt_op_table_print(tt_executor_op_times(t->engine->executor), t->profiled_steps, t->profiled_seconds, &ceilings,
+                          stderr);
+    return st;
+}
+
 tt_status tt_trainer_finish(tt_trainer *t, tt_error *err)
 {
     const int done = t->at.step >= t->cfg->training.steps;
     tt_status st = TT_OK;
     char text[256];
-    if (t->profiled_steps && is_root(t))
-        tt_op_table_print(tt_executor_op_times(t->engine->executor), t->profiled_steps, t->profiled_seconds, stderr);
+    TT_TRY(print_profile(t, err));
     if (saves(t) && !t->model_only && t->saved_step != t->at.step) {
         TT_TRY(save(t, !done || !t->cfg->checkpoint.last_save_model_only, err));
         tt_step_clock_lap(&t->clock, t->engine->executor, TT_TIME_CHECKPOINT);
