@@ -16,7 +16,7 @@ static void test_isa(void)
 {
     tt_device *d = NULL;
     tt_error err = {0};
-    char text[128], want[128], names[128] = "";
+    char text[128], want[256], names[128] = "";
     is_int(tt_device_create_cpu(2, &d, &err), TT_OK, "a device of two threads");
     is_int(tt_device_use_isa(d, "auto", &err), TT_OK, "auto is accepted");
     snprintf(want, sizeof want, "%s, BLAS %s", tt_simd_pick()->name, tt_gemm_blas_core());
