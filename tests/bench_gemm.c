@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench_util.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/pool.h"
 
@@ -32,26 +33,6 @@ typedef struct bench {
     tt_pool *pool;
     void *workspace;
 } bench;
-
-static double now(int threads)
-{
-    struct timespec t;
-    clock_gettime(threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* Memory as the CPU device gives it: huge pages where they are allowed. TITAN_SMALL_PAGES=1: not.
- */
-static void *reserve(size_t bytes)
-{
-    const size_t page = (size_t)2 << 20, size = (bytes + page - 1) / page * page;
-    void *p = aligned_alloc(page, size);
-    if (!p)
-        exit(1);
-    if (!getenv("TITAN_SMALL_PAGES"))
-        madvise(p, size, MADV_HUGEPAGE);
-    return p;
-}
 
 static void *numbers(int64_t n, tt_dtype dtype)
 {

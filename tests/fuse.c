@@ -1,6 +1,6 @@
 /* Fused ops: each can be switched off by name, and the training is the same with and without: the
  * same bits where the table says so, 1e-6 of the tensor's largest gradient else. A fused program is
- * sound, shorter, and needs no more memory. */
+ * sound and shorter; its packing may come out up to 1 % larger, since other values are live together. */
 #include "graph/ops.h"
 #include "graph/verify.h"
 #include "plan_util.h"

@@ -51,6 +51,13 @@ check "memory-bound ones too" grep -qE '^rmsnorm +[0-9.]+ +[0-9.]+ +[0-9.]+% +[0
 check "what is not products" grep -qE '^a step .*% are products of linear layers, [0-9.]+% are not$' "$out"
 check "and the ceilings" grep -qE '^ceilings +[0-9.]+ GFLOP/s \(product of 1024 x 1024 x 1024, float32\), [0-9.]+ GB/s \(copy of [0-9]+ MiB\); [0-9]+ threads$' "$out"
 
+# Validations between the steps are not part of what --profile divides by the steps.
+run "$train" "$tiny" --job.dump_folder="$work/validated" --training.steps=8 --checkpoint.no_enable --profile --validation.enable \
+    --validation.dataset_path="$work/data" --validation.seq_len=32 --validation.freq=1 --validation.steps=20
+check "--profile beside validation" [ $rc = 0 ]
+check "no less than nothing is left over" [ "$(grep -c '^the rest  *-' "$out")" = 0 ]
+check "attention runs 4 microbatches x (2 layers + 1 of them recomputed) a step" [ "$(awk '$1 == "attention" { print $2 }' "$out")" = 12.0 ]
+
 if have_mpi; then
     rm -rf "$dump"
     # shellcheck disable=SC2086

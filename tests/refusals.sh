@@ -257,6 +257,10 @@ u
 check "all checkpoints damaged: exit code" [ $rc = 74 ]
 check "nothing is overwritten" says "complete checkpoints in $work/used/checkpoint can be read, and a fresh start would overwrite them; \
 repair one, move them away, or use another job.dump_folder"
+run "$train" "$tiny" --job.dump_folder="$work/used" --training.steps=1 --checkpoint.no_enable
+check "metrics of an earlier run are put aside, and told" says "this run starts anew in a folder that was used: what the earlier one reported is \
+now $work/used/metrics.jsonl.old"
+check "with all of it" grep -q '"step": 8' "$work/used/metrics.jsonl.old"
 u --optimizer.name=adamw
 check "the nearest choice whatever the case" says 'did you mean "AdamW"?'
 u --profiling.enable_memory_snapshot --profiling.memory_snapshot_freq=3

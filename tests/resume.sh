@@ -60,7 +60,7 @@ check "and the first tensor that differs is named" grep -q "^model/.* differs at
 slow="--training.steps=400 --lr_scheduler.total_steps=400 --metrics.log_freq=1"
 run "$train" "$tiny" --job.dump_folder="$work/long-a" $slow
 check "400 steps" [ $rc = 0 ]
-for signal in TERM USR1 USR2; do
+for signal in TERM HUP USR1 USR2; do
     tries=0 rc=0
     while [ $rc = 0 ] && [ $tries -lt 5 ]; do # on a busy machine the run may be over before the signal is sent
         rm -rf "$work/sig"

@@ -162,7 +162,8 @@ tt_status tt_prefetch_take(tt_prefetch *p, int64_t cursor, const tt_rows *out, d
         pthread_cond_wait(&p->made_more, &p->lock);
     const slot *s = &p->slot[p->taken % p->o.depth];
     pthread_mutex_unlock(&p->lock);
-    *waited = tt_clock_s() - start;
+    if (waited)
+        *waited = tt_clock_s() - start;
     tt_status st = s->st;
     if (st == TT_OK)
         hand_over(&p->o, s, out);

@@ -30,7 +30,7 @@ typedef struct tt_rows {
     int32_t *tokens, *targets, *positions, *doc_start;
 } tt_rows;
 
-/** Copy the step that begins at `cursor` into out[n_microbatches]; *waited is the seconds the caller had to wait. Steps are
+/** Copy the step that begins at `cursor` into out[n_microbatches]; *waited (may be NULL) is the seconds the caller had to wait. Steps are
  *  taken in order: another cursor than the expected one makes the thread begin anew there.
  *  Errors: those of tt_loader_get, at the step that they belong to. */
 tt_status tt_prefetch_take(tt_prefetch *prefetch, int64_t cursor, const tt_rows *out, double *waited, tt_error *err);

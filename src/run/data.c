@@ -4,6 +4,7 @@
 #include "base/closest.h"
 #include "base/log.h"
 #include "data/dataset_names.h"
+#include "run/job.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,22 +73,9 @@ out:
     return tt_closest_hint(err, st, path);
 }
 
-static int on_command_line(const tt_config *c, const char *key)
-{
-    const char *origin = tt_config_origin(c, key);
-    return origin && !strcmp(origin, "command line");
-}
-
-/* tokenizer_path wins, unless it stands in a file and the command line names hf_assets_path. */
-static const char *tokenizer_name(const tt_config *c)
-{
-    const int assets = on_command_line(c, "model.hf_assets_path") && !on_command_line(c, "model.tokenizer_path");
-    return given(c->model.tokenizer_path) && !assets ? c->model.tokenizer_path : c->model.hf_assets_path;
-}
-
 tt_status tt_job_data_open(const tt_config *c, int64_t vocab, tt_job_data *data, tt_error *err)
 {
-    const char *name = tokenizer_name(c);
+    const char *name = tt_job_tokenizer(c, NULL);
     tt_status st;
     TT_TRY(tt_tokenizer_open(name, &data->tokenizer, err));
     tt_loader_opts o = {.source = source_opts(c, data->tokenizer, vocab, "training"),

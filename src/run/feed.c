@@ -41,7 +41,7 @@ tt_status tt_feed_start(const tt_engine *e, const tt_loader *loader, int64_t cur
                              cursor, prefetch, err);
 }
 
-tt_status tt_feed_take(tt_engine *e, tt_prefetch *prefetch, int64_t cursor, double *waited, tt_error *err)
+tt_status tt_feed_take(tt_engine *e, tt_prefetch *prefetch, int64_t cursor, tt_error *err)
 {
     const int n = e->program->n_microbatches;
     tt_rows *rows = calloc((size_t)n, sizeof *rows);
@@ -50,7 +50,7 @@ tt_status tt_feed_take(tt_engine *e, tt_prefetch *prefetch, int64_t cursor, doub
         const tt_microbatch b = tt_engine_microbatch(e, m);
         rows[m] = (tt_rows){b.tokens, b.targets, b.positions, b.doc_start};
     }
-    tt_status st = tt_prefetch_take(prefetch, cursor, rows, waited, err);
+    tt_status st = tt_prefetch_take(prefetch, cursor, rows, NULL, err);
     free(rows);
     return st;
 }

@@ -14,8 +14,8 @@ tt_status tt_feed_step(tt_engine *e, const tt_loader *loader, int64_t cursor, tt
  *  (tt_prefetch_stop) before the loader closes. Errors: those of tt_prefetch_start. */
 tt_status tt_feed_start(const tt_engine *e, const tt_loader *loader, int64_t cursor, int depth, tt_prefetch **prefetch,
                         tt_error *err);
-/** As tt_feed_step, from the thread; *waited is the seconds that the data was not there. */
-tt_status tt_feed_take(tt_engine *e, tt_prefetch *prefetch, int64_t cursor, double *waited, tt_error *err);
+/** As tt_feed_step, from the thread, waiting until the rows are there. */
+tt_status tt_feed_take(tt_engine *e, tt_prefetch *prefetch, int64_t cursor, tt_error *err);
 
 /** Samples of one step, all ranks. */
 int64_t tt_feed_global_batch(const tt_engine *e);

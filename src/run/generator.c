@@ -99,12 +99,6 @@ static tt_status apply_settings(tt_config *cfg, const tt_generator_opts *o, tt_e
     return st;
 }
 
-static int was_set(const tt_config *cfg, const char *name)
-{
-    const char *origin = tt_config_origin(cfg, name);
-    return origin && !strcmp(origin, "command line");
-}
-
 static tt_status open_published(tt_generator *g, tt_error *err)
 {
     tt_hf_config hf;
@@ -119,19 +113,6 @@ static tt_status open_published(tt_generator *g, tt_error *err)
     g->context_max = dims.max_seq_len > 0 ? dims.max_seq_len : 2048;
 out:
     return st;
-}
-
-static tt_status open_tokenizer(tt_generator *g, tt_error *err)
-{
-    const tt_config *c = g->cfg;
-    const char *name = c->model.tokenizer_path ? c->model.tokenizer_path : c->model.hf_assets_path;
-    if (was_set(c, "model.tokenizer_path"))
-        name = c->model.tokenizer_path;
-    else if (was_set(c, "model.hf_assets_path"))
-        name = c->model.hf_assets_path;
-    else if (!g->ckpt)
-        name = g->path;
-    return tt_tokenizer_open(name, &g->tokenizer, err);
 }
 
 tt_status tt_generator_open(const tt_generator_opts *o, tt_generator **out, tt_error *err)
@@ -156,7 +137,7 @@ tt_status tt_generator_open(const tt_generator_opts *o, tt_generator **out, tt_e
         TT_TRY(tt_job_model(g->cfg, &g->model, err));
         g->context_max = g->cfg->training.seq_len;
     }
-    TT_TRY(open_tokenizer(g, err));
+    TT_TRY(tt_tokenizer_open(tt_job_tokenizer(g->cfg, g->ckpt ? NULL : g->path), &g->tokenizer, err));
     TT_TRY(tt_device_create_cpu(o->threads, &g->device, err));
     *out = g;
     g = NULL;

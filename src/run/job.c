@@ -205,3 +205,20 @@ int tt_job_threads(const tt_config *cfg, int local_size)
         mine /= local_size;
     return mine > 0 ? mine : 1;
 }
+
+static int on_command_line(const tt_config *cfg, const char *key)
+{
+    const char *origin = tt_config_origin(cfg, key);
+    return origin && !strcmp(origin, "command line");
+}
+
+const char *tt_job_tokenizer(const tt_config *cfg, const char *own)
+{
+    const char *path = cfg->model.tokenizer_path, *assets = cfg->model.hf_assets_path;
+    path = path && *path ? path : NULL;
+    if (path && on_command_line(cfg, "model.tokenizer_path"))
+        return path;
+    if (on_command_line(cfg, "model.hf_assets_path"))
+        return assets;
+    return own ? own : path ? path : assets;
+}

@@ -25,4 +25,8 @@ tt_lr_opts tt_job_lr(const tt_config *cfg);
 /** Threads for this rank: device.threads, else the cores it may use (shared evenly when the node's ranks are not bound). */
 int tt_job_threads(const tt_config *cfg, int local_size);
 
+/** The tokenizer that a configuration asks for (borrowed), for tt_tokenizer_open: what the command line names; else `own` (may be NULL), the
+ *  tokenizer that comes with a model; else model.tokenizer_path, else model.hf_assets_path. */
+const char *tt_job_tokenizer(const tt_config *cfg, const char *own);
+
 #endif

@@ -489,13 +489,13 @@ tt_status tt_trainer_step(tt_trainer *t, tt_error *err)
     const double lr = t->cfg->optimizer.lr * tt_lr_factor(&schedule, at);
     const int64_t rows = tt_feed_global_batch(t->engine);
     const tt_executor *ex = t->engine->executor;
-    double start = tt_clock_s(), waited = 0;
+    double start = tt_clock_s();
     tt_step_result r;
     tt_status st;
     tt_step_clock_start(&t->clock, ex);
     tt_step_clock_lap(&t->clock, ex, meeting(t));
     tt_profiler_begin(t->profiler, t->at.step + 1);
-    st = tt_feed_take(t->engine, t->prefetch, t->at.cursor, &waited, err);
+    st = tt_feed_take(t->engine, t->prefetch, t->at.cursor, err);
     tt_step_clock_lap(&t->clock, ex, TT_TIME_DATA);
     tt_profiler_fed(t->profiler);
     TT_TRY(tt_world_agree(t->world, st, err));
